@@ -1,0 +1,50 @@
+# Thin front door to CMake. `make test` and `make demo` install what is missing by themselves.
+.PHONY: all setup build test test-asan asan demo bench lint format fuzz fixtures install clean
+PREFIX ?= /usr/local
+
+all: build
+
+setup:
+	@tools/setup.sh build
+
+build: setup
+	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --build --preset release
+
+test: build
+	@ctest --preset release
+
+asan: setup
+	@cmake --preset asan >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --build --preset asan
+
+test-asan: asan
+	@ctest --preset asan
+
+demo: build
+	@build/release/dkho demo
+
+bench: build
+	@build/release/dkho bench
+
+lint:
+	@tools/setup.sh build lint
+	@tools/lint.sh
+
+format:
+	@tools/setup.sh lint
+	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+fuzz:
+	@tools/setup.sh build fuzz
+	@tools/fuzz.sh
+
+fixtures:
+	@tools/setup.sh build oracle
+	@tools/fixtures.sh
+
+install: build
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean:
+	@rm -rf build

@@ -1,0 +1,36 @@
+/* file.h: files that are whole or not there. Writing goes to a temporary file in the target's directory; commit syncs
+ * it, renames it over the target and syncs the directory. Reading maps the file. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "base/status.h"
+
+typedef struct file_out {
+  int fd; /* -1 when closed */
+  char *path, *temp;
+  unsigned char *buffer; /* FILE_BUFFER bytes */
+  size_t used;
+  uint64_t written; /* bytes accepted so far */
+  int force;
+} file_out;
+
+/* Zero-initialise, open, write …, then commit or abort. Refuses with DKHO_E_EXISTS, before any work, when the target
+ * exists and force is 0. Abort after commit, or of a zeroed struct, does nothing. A failed write leaves the target as
+ * it was. */
+dkho_status file_open(file_out *f, const char *path, int force);
+dkho_status file_write(file_out *f, const void *bytes, size_t count);
+dkho_status file_printf(file_out *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+dkho_status file_commit(file_out *f);
+void file_abort(file_out *f);
+
+typedef struct file_map {
+  const unsigned char *bytes; /* NULL for an empty file */
+  size_t size;
+} file_map;
+dkho_status file_map_open(file_map *m, const char *path); /* regular files only */
+void file_map_close(file_map *m);
+
+int file_exists(const char *path);
+dkho_status file_mkdir(const char *path); /* one level; an existing directory is fine */
+
+#endif

@@ -1,0 +1,57 @@
+/* la.h: sparse matrices and the solvers behind them: CHOLMOD, ARPACK, LAPACK. Double throughout. */
+#ifndef LA_LA_H
+#define LA_LA_H
+
+#include "base/mem.h"
+#include "base/pool.h"
+
+/* Compressed rows; columns ascending within a row, no duplicates. */
+typedef struct csr {
+  int64_t rows, cols, nnz;
+  int64_t *ptr; /* rows + 1 */
+  int32_t *col; /* nnz */
+  double *val;  /* nnz */
+} csr;
+
+dkho_status csr_alloc(csr *a, int64_t rows, int64_t cols, int64_t nnz); /* zeroed arrays to fill */
+void csr_free(csr *a);
+/* From triplets in any order; duplicates add up in the order given. */
+dkho_status csr_from_triplets(csr *a, int64_t rows, int64_t cols, int64_t count, const int32_t *i, const int32_t *j,
+                              const double *v);
+dkho_status csr_transpose(csr *at, const csr *a);
+dkho_status csr_multiply(csr *c, const csr *a, const csr *b);                       /* C = A B */
+dkho_status csr_add(csr *c, double alpha, const csr *a, double beta, const csr *b); /* C = αA + βB */
+void csr_scale_rows(csr *a, const double *r);
+void csr_scale_cols(csr *a, const double *s);
+/* Y = A X, X: cols × nv, Y: rows × nv, row-major; rows in blocks over the pool (NULL: here). Same bits for any width.
+ */
+void csr_apply(const csr *a, int nv, const double *x, double *y);
+dkho_status csr_select(csr *s, const csr *a, int64_t nr, const int32_t *rows, int64_t nc,
+                       const int32_t *cols); /* A[rows, cols] */
+
+/* Sparse Cholesky of a symmetric positive definite matrix (both halves stored): factor once, solve often. Solving is
+ * thread-safe: each thread brings its own workspace. */
+typedef struct chol chol;
+typedef struct chol_work chol_work;
+dkho_status chol_factor(chol **out, const csr *a); /* DKHO_E_NOCONV when not positive definite, with the pivot */
+void chol_free(chol *f);
+int64_t chol_nnz(const chol *f);
+dkho_status chol_work_new(chol_work **out, const chol *f, int64_t max_rhs);
+void chol_work_free(chol_work *w);
+/* A X = B for nv right-hand sides, column-major (n × nv); x and b may be the same array. */
+dkho_status chol_solve(const chol *f, chol_work *w, int64_t nv, const double *b, double *x);
+
+/* Eigenpairs of A v = λ v nearest above the shift (shift < λ_min, so that A - shift·I is positive definite), A
+ * symmetric positive semidefinite, by ARPACK in shift-invert mode on a CHOLMOD factor. `count` pairs ascending; vectors
+ * orthonormal, column-major n × count. Start vector fixed; residuals ‖Av - λv‖ ≤ tol·‖A‖ checked, else DKHO_E_NOCONV.
+ */
+dkho_status eig_smallest(const csr *a, double shift, int count, double tol, double *lambda, double *vectors);
+
+/* Dense, column-major, by LAPACK. */
+dkho_status dense_qr(int64_t n, int64_t k, double *a);       /* A ← Q of its thin QR, R's diagonal positive */
+dkho_status dense_eig(int64_t n, double *a, double *lambda); /* symmetric: A ← eigenvectors, λ ascending */
+dkho_status dense_solve_spd(int64_t n, int64_t nv, double *a, double *b); /* A X = B by Cholesky, B ← X, A destroyed */
+void dense_gemm(int ta, int tb, int64_t m, int64_t n, int64_t k, double alpha, const double *a, int64_t lda,
+                const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
+
+#endif

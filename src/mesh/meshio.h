@@ -1,0 +1,26 @@
+/* meshio.h: mesh files in and out. */
+#ifndef MESH_MESHIO_H
+#define MESH_MESHIO_H
+
+#include "mesh/cx.h"
+
+/* By the file's ending and first bytes: Gmsh .msh 2.2 and 4.1 (ASCII, binary), .vtu (ASCII, base64, appended; zlib or
+ * raw), .obj, .off. Physical groups become labels. Rules for odd input are in docs/FORMATS.md. */
+dkho_status mesh_read(cx **out, const char *path);
+/* The same from memory; `format` is "msh", "vtu", "obj" or "off", `name` is for messages. The fuzzers' entrance. */
+dkho_status mesh_read_memory(cx **out, const void *bytes, size_t size, const char *format, const char *name);
+
+/* A cochain to export: degree k, ch channels, n[k] × ch doubles, borrowed. */
+typedef struct mesh_field {
+  const char *name;
+  int degree, channels;
+  const double *data;
+} mesh_field;
+/* .vtu for ParaView: top simplices, edges and vertices as native cells with their cochains; a 1-cochain gets its
+ * Whitney vector field at the barycentres of the top simplices ("NAME_vector"). Binary appended, deterministic bytes.
+ */
+dkho_status mesh_write_vtu(const char *path, int force, const cx *c, int fields, const mesh_field *field);
+/* Whitney interpolation of a 1-cochain (n[1] doubles) at the barycentre of each top simplex: out n[dim] × gdim. */
+void mesh_whitney(const cx *c, const double *u, double *out);
+
+#endif

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that building, testing or benchmarking needs and that are missing. Says what it does,
+# asks nothing, works as root or with sudo. Usage: tools/setup.sh [build] [lint] [oracle] [fuzz]
+set -euo pipefail
+build="gcc make cmake ninja-build pkg-config libopenblas-dev liblapack-dev libsuitesparse-dev libarpack2-dev libqhull-dev
+       librandom123-dev libjansson-dev libcairo2-dev libcmocka-dev zlib1g-dev fonts-dejavu-core"
+lint="clang-format clang-tidy"
+fuzz="clang libclang-rt-14-dev"
+oracle="python3 python3-numpy python3-scipy python3-torch python3-meshio python3-lxml gmsh"
+wanted=""
+for group in "${@:-build}"; do
+  case $group in
+    build|lint|fuzz|oracle) wanted+=" ${!group}" ;;
+    *) echo "setup: unknown group '$group' (build, lint, fuzz, oracle)" >&2; exit 2 ;;
+  esac
+done
+missing=""
+for package in $wanted; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' || missing+=" $package"
+done
+[ -n "$missing" ] || exit 0
+echo "setup: installing$missing"
+run=""
+if [ "$(id -u)" != 0 ]; then
+  command -v sudo >/dev/null || { echo "setup: not root and no sudo; please install:$missing" >&2; exit 1; }
+  run="sudo"
+fi
+export DEBIAN_FRONTEND=noninteractive
+$run apt-get -qq -o Acquire::Retries=3 update >/dev/null
+# shellcheck disable=SC2086
+$run env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Acquire::Retries=3 install --no-install-recommends $missing >/dev/null
+echo "setup: done"
