@@ -16,7 +16,7 @@
  *   broadcast(s1, …)     summary entries, the same number on every simplex (a row's whole expression only)
  * Summary entries, one row of numbers per sample; w is a static weight with one channel or the number 1 (equal weights),
  * normalised to sum 1; add and floor may be left out (0):
- *   value(G)             the scaled globals
+ *   NAME                 a global field, scaled
  *   average(e, w)        Σ w e
  *   moment(e, w, S)      Σ w e S_j for each column of S
  *   rms(e, w, add, floor)          √max(Σ w e² + add, floor)
@@ -58,11 +58,12 @@ typedef struct feat_table {
  * the complex's. The text names the row. */
 dkho_status feat_check(const feat_table *t, int dim, int fields, const data_field *field);
 
-/* The usual descriptors for a user's own data, put together from the fields that are there:
- * inputs as values, differences, means and integrals on the other degrees; statics by name: position{k}, tangent, length,
- * normal, area, volume, label{k}, distance{k} (boundary group), spectral{k} (spectral group), weight (the summary).
- * Degrees 0 … top. Text is taken from `mem`. */
-dkho_status feat_generic(feat_table *out, arena *mem, int top, int fields, const data_field *field);
+/* The usual descriptors for a user's own data, put together from the fields that are there (degrees 0 … top): inputs as
+ * values, and as differences or integrals on the other degrees; globals everywhere; statics on their own degree, and
+ * vertex statics as means on the others. Names that mean something: spectral{k} (spectral group, by modes), distance{k}
+ * (boundary group), weight (vertex weights of the summary) and position0 (its moments). heat_step is a in heat(); 0
+ * leaves the diffusion group empty. Text is taken from `mem`. */
+dkho_status feat_generic(feat_table *out, arena *mem, int top, double heat_step, int fields, const data_field *field);
 
 /* A table compiled for one complex. Immutable once made: share it between threads. */
 typedef struct features features;
