@@ -18,7 +18,7 @@ void static_onehot(const cx *c, int k, double *out);
 /* Mean of a vertex field over the vertices of each k-simplex: u n[0] × ch, out n[k] × ch. */
 void static_vertex_mean(const cx *c, int k, int ch, const double *u, double *out);
 /* Plain mean over the k-simplices that contain each vertex: u n[k] × ch, out n[0] × ch. */
-void static_mean_to_vertices(const cx *c, int k, int ch, const double *u, double *out);
+dkho_status static_mean_to_vertices(const cx *c, int k, int ch, const double *u, double *out);
 /* Plain mean over the cofaces of each k-simplex (0 where there are none): u n[k+1] × ch, out n[k] × ch. */
 void static_mean_of_cofaces(const cx *c, int k, int ch, const double *u, double *out);
 /* Euclidean distance of each vertex to the nearest vertex with mask 1, over `divisor`: n[0]. Needs one marked vertex. */
