@@ -1,10 +1,11 @@
 """The tensor container for the Python tools: read and write with NumPy alone.
 
 Layout (docs/FORMATS.md): 8 bytes little-endian header length, JSON header, tensor bytes contiguous in header order. Tensors are
-written widest type first, so each one is aligned to its element size.
+written widest type first, so each one is aligned to its element size without padding tensors, which reading leaves out.
 """
 import json
 import os
+import re
 import struct
 
 import numpy as np
@@ -32,7 +33,8 @@ def read(path):
         count = int(np.prod(entry["shape"], dtype=np.int64))
         if start != end or stop - start != count * dtype.itemsize or stop > len(body):
             raise ValueError(f"{path}: {name}: offsets [{start}, {stop}] do not fit shape {entry['shape']}")
-        tensors[name] = np.frombuffer(body[start:stop], dtype).reshape(entry["shape"])
+        if not re.fullmatch(r"_pad\d+", name):
+            tensors[name] = np.frombuffer(body[start:stop], dtype).reshape(entry["shape"])
         end = stop
     if end != len(body):
         raise ValueError(f"{path}: {len(body) - end} bytes after the last tensor")
