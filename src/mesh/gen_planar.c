@@ -112,7 +112,8 @@ static void place_hole(planar *m, int i) {
   }
 }
 
-/* Interior vertices that the size field asks for: F = ∫ dA / (√3/4 h²) triangles, and F = 2 V - b - 2 χ. */
+/* Interior vertices that the size field asks for: F = 1.05 ∫ dA / (√3/4 h²) triangles, 5 % more than equilateral ones
+ * would need because few are, and F = 2 V - b - 2 χ. */
 static double ideal_interior(const gen_planar *p, double boundary) {
   double sum = 0, cell = 2 * p->half / GRID;
   for (int i = 0; i < GRID; i++) {
@@ -124,7 +125,7 @@ static double ideal_interior(const gen_planar *p, double boundary) {
       if (inside) sum += cell * cell / (h * h);
     }
   }
-  return fmax(0, floor((sum * 4 / sqrt(3) - boundary + 2 * (1 - p->holes)) / 2));
+  return fmax(0, floor((1.05 * sum * 4 / sqrt(3) - boundary + 2 * (1 - p->holes)) / 2));
 }
 
 dkho_status planar_triangles(const planar *m, int64_t *count, int32_t **tops) {
