@@ -153,7 +153,8 @@ dkho_status scan_double(scan *s, const char *field, double *out) {
   scan_space(s);
   scan before = *s;
   if (!scan_word(s, &v)) return scan_fail(&before, "%s: the data end here, expected a number", field);
-  if (!scan_view_double(v, out)) return scan_fail(&before, "%s: found \"%.*s\", expected a number", field, SCAN_SHOW(v));
+  if (!scan_view_double(v, out))
+    return scan_fail(&before, "%s: found \"%.*s\", expected a number", field, SCAN_SHOW(v));
   return DKHO_OK;
 }
 
