@@ -154,9 +154,10 @@ static dkho_status array(out *o, const char *name, const char *suffix, const cha
   }
   TRY(file_printf(&o->file, "        <DataArray type=\"%s\" Name=\"", type));
   TRY(put_escaped(o, name));
-  TRY(file_printf(&o->file,
-                  "%s\" NumberOfComponents=\"%d\" NumberOfTuples=\"%lld\" format=\"appended\" offset=\"%llu\"/>\n",
-                  suffix, components, (long long)tuples, (unsigned long long)o->offset));
+  TRY(file_printf(&o->file, "%s\"", suffix));
+  if (components > 1) TRY(file_printf(&o->file, " NumberOfComponents=\"%d\"", components)); /* meshio: 1 is a matrix */
+  TRY(file_printf(&o->file, " NumberOfTuples=\"%lld\" format=\"appended\" offset=\"%llu\"/>\n", (long long)tuples,
+                  (unsigned long long)o->offset));
   o->offset += bytes + sizeof bytes;
   return DKHO_OK;
 }
