@@ -230,11 +230,10 @@ static dkho_status check_field(const cx *c, const char *path, const mesh_field *
 }
 
 static dkho_status write_all(out *o, int fields, const mesh_field *field) {
-  static const int one = 1;
   TRY(file_printf(&o->file,
                   "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"%s\" "
                   "header_type=\"UInt64\">\n  <UnstructuredGrid>\n",
-                  *(const char *)&one ? "LittleEndian" : "BigEndian"));
+                  __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? "BigEndian" : "LittleEndian"));
   TRY(arrays(o, fields, field));
   TRY(mark(o, "  </UnstructuredGrid>\n  <AppendedData encoding=\"raw\">\n_"));
   o->data = 1;
