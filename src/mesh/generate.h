@@ -29,7 +29,8 @@ dkho_status cx_shell(cx **out, int target);
 dkho_status cx_cavity(cx **out, const char *resolution);
 
 /* Delaunay triangulation by Qhull: dim 2 or 3, n points; simplices (dim+1 indices each) in *tops, owned by the caller
- * (mem_free), positively oriented, in a deterministic order. */
+ * (mem_free), positively oriented, in a deterministic order. Collinear points on a planar hull are fine; points in space
+ * must be in general position (flat tetrahedra are refused). */
 dkho_status delaunay(int dim, int64_t n, const double *x, int64_t *count, int32_t **tops);
 
 #endif
