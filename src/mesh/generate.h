@@ -5,8 +5,9 @@
 #include "mesh/cx.h"
 
 /* [-half, half]² minus disjoint round holes; size h_near within `near` of a hole, h_far beyond `far`, linear between.
- * Labels: 0 interior, 1 outer, 2 … holes. interior > 0 forces that many interior vertices, 0 takes what the size field
- * asks for. */
+ * Labels of vertices and edges: 0 interior, 1 outer, 2 … hole1, …; boundary vertices come first. interior > 0 forces
+ * that many interior vertices, 0 takes what the size field asks for. Refuses holes that touch, that leave the square, or
+ * that stand closer than h_near. */
 typedef struct gen_planar {
   double half;
   int holes;
@@ -15,7 +16,8 @@ typedef struct gen_planar {
   int64_t interior;
 } gen_planar;
 dkho_status cx_planar(cx **out, const gen_planar *p);
-/* The paper's domain: "main" has exactly (5477, 16013, 10535) simplices, "smoke" has h 0.08/0.30. */
+/* The paper's domain: "main" has exactly (5477, 16013, 10535) simplices, "smoke" has h 0.08/0.30, "refine" 0.008/0.03.
+ */
 dkho_status cx_darcy(cx **out, const char *resolution);
 
 /* Torus of radii major, minor about z: periodic nu × nv grid cut along one diagonal, then `collapses` edge collapses
