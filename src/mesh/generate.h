@@ -7,7 +7,8 @@
 /* [-half, half]² minus disjoint round holes; size h_near within `near` of a hole, h_far beyond `far`, linear between.
  * Labels of vertices and edges: 0 interior, 1 outer, 2 … hole1, …; boundary vertices come first. interior > 0 forces
  * that many interior vertices, 0 takes what the size field asks for. Refuses holes that touch, that leave the square, or
- * that stand closer than h_near. */
+ * that stand closer than h_near. Angles stay above 30° while the slope (h_far - h_near)/(far - near) is below about 0.4
+ * and suffer from steeper ones. */
 typedef struct gen_planar {
   double half;
   int holes;
