@@ -5,13 +5,13 @@
 
 #include <arpack/arpack.h>
 #include <assert.h>
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 
-enum { DENSE_ROWS = 300, BASIS_MIN = 24, RESTARTS = 1000 };
+enum { DENSE_ROWS = 300, BASIS_EXTRA = 24, RESTARTS = 1000 };
+static const double RITZ = 1e-14; /* relative accuracy asked of ARPACK */
 
 /* dsaupd and its callees hold SAVEd variables across the reverse communication. */
 static pthread_mutex_t arpack = PTHREAD_MUTEX_INITIALIZER;
@@ -49,7 +49,7 @@ static dkho_status inverse_apply(const inverse *op, const double *x, double *y) 
 /* The nev largest eigenpairs of the operator: values descending in theta, vectors n × nev (NULL: values only). */
 static dkho_status lanczos(const inverse *op, int nev, double tol, double *theta, double *vectors) {
   int64_t room = op->p->space - op->locked;
-  int n = (int)op->n, ncv = 2 * nev + 1 > BASIS_MIN ? 2 * nev + 1 : BASIS_MIN, ido = 0, info = 1;
+  int n = (int)op->n, ncv = 2 * nev + BASIS_EXTRA, ido = 0, info = 1;
   if (ncv > room) ncv = (int)room;
   assert(nev < ncv);
   int lworkl = ncv * (ncv + 8), iparam[11] = {1, 0, RESTARTS, 1, 0, 0, 1}, ipntr[11] = {0}, *select = NULL;
@@ -95,7 +95,7 @@ static dkho_status recover_missed(inverse *op, int nev, double *theta, double *v
     TRY(lanczos(op, 1, 1e-6, &next, NULL));
     if (next <= theta[worst] * (1 + 1e-8)) break;
     if (!MEM_NEW(fresh, op->n)) return DKHO_E_MEMORY;
-    dkho_status s = lanczos(op, 1, 0, &next, fresh);
+    dkho_status s = lanczos(op, 1, RITZ, &next, fresh);
     if (s == DKHO_OK) {
       memcpy(place, fresh, (size_t)op->n * sizeof *place);
       theta[worst] = next;
@@ -121,7 +121,7 @@ static dkho_status solve_sparse(const eig_problem *p, int nev, double *theta, do
   csr_free(&shifted);
   TRY_GOTO(chol_work_new(&op.work, op.factor, 1));
   pthread_mutex_lock(&arpack);
-  s = lanczos(&op, nev, 0, theta, vectors);
+  s = lanczos(&op, nev, RITZ, theta, vectors);
   if (s == DKHO_OK) s = recover_missed(&op, nev, theta, vectors);
   pthread_mutex_unlock(&arpack);
 done:
@@ -200,7 +200,7 @@ dkho_status eig_smallest(const eig_problem *p, int64_t count, double tol, double
   int64_t n = p->a->rows;
   assert(p->a->cols == n && count >= 0 && count <= p->space && p->space <= n && n <= INT_MAX && p->shift > 0);
   if (count == 0) return DKHO_OK;
-  if (n <= DENSE_ROWS || p->space < 4 * count + 2 * BASIS_MIN) {
+  if (n <= DENSE_ROWS || p->space < 4 * count + 2 * BASIS_EXTRA) {
     TRY(solve_dense(p, count, vectors));
   } else {
     double *theta;
