@@ -15,9 +15,9 @@ optim_config optim_defaults(void); /* 0.9, 0.999, 1e-8, 0, 1, 0 */
 
 typedef struct optim {
   optim_config cfg;
-  const params *p;      /* borrowed */
+  const params *p;       /* borrowed */
   real *m, *v, *average; /* slabs, owned; average is NULL without ema */
-  int64_t step;         /* steps taken */
+  int64_t step;          /* steps taken */
 } optim;
 /* The average starts at `value`. */
 dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, const real *value);

@@ -58,7 +58,8 @@ dkho_status state_read_optim(const st_file *f, optim *o) {
   TRY(st_need(f, "adam.step", ST_I64, 1, (const int64_t[]){1}, &step));
   int64_t taken;
   memcpy(&taken, step->data, sizeof taken);
-  if (taken < 0) return fail(DKHO_E_FORMAT, "%s: adam.step: found %lld, expected a count", st_path(f), (long long)taken);
+  if (taken < 0)
+    return fail(DKHO_E_FORMAT, "%s: adam.step: found %lld, expected a count", st_path(f), (long long)taken);
   TRY(state_read(f, o->p, "adam.m.", o->m));
   TRY(state_read(f, o->p, "adam.v.", o->v));
   if (o->average) TRY(state_read(f, o->p, "average.", o->average));
