@@ -1,9 +1,10 @@
 """Writes tests/data/twin/*.st: small models with everything the C model must reproduce, computed by tools/twin.py in double.
 
 Each file holds a complex (x, top, vert1, vert2), metric (star*), inputs of three samples (f0 …, s, y), a harmonic basis (H), all
-parameters in one vector (param), and what follows from them: output, loss, gradient, the states of sample 0 after every layer
-(z{l}_{k}, theta{l}_{k}), the losses of ten AdamW steps on the same batch and the parameters after them. Metadata "config" is the
-model, "params" has a line "name offset count has_gradient" for each tensor in the parameter vectors. Usage: make_twin_fixtures.py DIRECTORY
+parameters in one vector (param), and what follows from them: output, loss, gradient (grad), for sample 0 the states after every
+layer (z{l}_{k}, theta{l}_{k}) and the phase score (score), the losses of ten AdamW steps on the same batch (losses) and the parameters
+after them (after). Metadata: "config" is the model; "params" has a line "name offset count has_gradient" for each tensor in the
+parameter vectors. Usage: make_twin_fixtures.py DIRECTORY
 """
 import copy
 import json
@@ -81,6 +82,9 @@ def shell(rng):
 
 
 MESHES = {"annulus": annulus, "torus": torus, "ball": ball, "shell": shell}
+
+# The phase score of the benchmark that a mesh resembles: degree, accumulated over all substeps or of the last one.
+SCORES = {"annulus": (2, True), "torus": (1, True), "shell": (0, False)}
 
 # name: (mesh, metric, harmonic head, model options)
 CASES = {
@@ -176,8 +180,8 @@ def make(seed, mesh, metric, harmonic, options):
         draw(model, rng)
         tries.append((spread(model, lambda: model(features, summary)), copy.deepcopy(model.state_dict())))
     model.load_state_dict(max(tries, key=lambda t: t[0])[1])
-    trace = []
-    y = model(features, summary, trace)
+    trace, record = [], []
+    y = model(features, summary, trace, record)
     loss = twin.relative_l2(y, target)
     loss.backward()
     params = table(model)
@@ -188,6 +192,8 @@ def make(seed, mesh, metric, harmonic, options):
             out[f"z{layer}_{k}"] = z[k][0].detach().numpy()
             if cfg.variant != "no_phase":
                 out[f"theta{layer}_{k}"] = theta[k][0].detach().numpy()
+    if mesh in SCORES and cfg.variant == "full":
+        out["score"] = twin.phase_score(record, SCORES[mesh][0], SCORES[mesh][1])[0].detach().numpy()
     adam = torch.optim.AdamW(model.parameters(), lr=OPTIMISER["lr"], weight_decay=OPTIMISER["wd"], eps=OPTIMISER["eps"],
                              betas=(OPTIMISER["beta1"], OPTIMISER["beta2"]))
     out["losses"] = np.array([twin.train_step(model, adam, features, summary, target, OPTIMISER["clip"]) for _ in range(STEPS)])

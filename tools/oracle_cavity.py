@@ -73,7 +73,7 @@ def solve(x, tets, source):
 
 def main():
     stored, mesh, samples, tolerance = oracle.arguments(__doc__)
-    source = stored.field("source")[:samples, :, 0]
+    source = stored.array("source")[:samples, :, 0]
     oracle.compare(stored, {"response": solve(mesh.x, mesh.topo.vert[3], source)}, tolerance)
 
 

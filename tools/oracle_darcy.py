@@ -51,9 +51,9 @@ def solve(mesh, k_face, f, g):
 
 def main():
     source, mesh, samples, tolerance = oracle.arguments(__doc__)
-    f = source.field("f")[:samples, :, 0]
-    g = source.field("g")[:samples]
-    found = solve(mesh, source.static("K"), f, g)
+    f = source.array("f")[:samples, :, 0]
+    g = source.array("g")[:samples]
+    found = solve(mesh, source.array("K"), f, g)
     oracle.compare(source, {name: v[..., None] for name, v in found.items()}, tolerance)
 
 

@@ -109,7 +109,7 @@ def darcy_c1(source, geo, p, y):
     out = {**common(p, y), "codiff_fid": cosine(each(geo.d0.T, p), each(geo.d0.T, y), 1e-12),
            "curl_fid": cosine(curl, each(geo.d1, y), 1e-12), "rel_l2_harmonic": relative(p @ basis, y @ basis),
            "rel_l2_curl": relative(curl, each(geo.d1, y))}
-    if "other" in source.tensors:
+    if source.find("other") is not None:
         out["pair"] = relative(curl, source.array("other")[..., 0])
     return out
 
