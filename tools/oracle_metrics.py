@@ -100,15 +100,15 @@ class Geometry:
 
 def darcy_c0(source, geo, p, y):
     inside = geo.label[0] == 0
-    return {**common(p, y), "rel_l2_interior": relative(p[:, inside], y[:, inside]),
+    return {**common(p, y), "interior_rel_l2": relative(p[:, inside], y[:, inside]),
             "grad_fid": cosine(each(geo.d0, p), each(geo.d0, y), 1e-12), **regions(geo.by_edge, geo.vertex_area(), p, y)}
 
 
 def darcy_c1(source, geo, p, y):
     basis, curl = source.array("harmonic"), each(geo.d1, p)
     out = {**common(p, y), "codiff_fid": cosine(each(geo.d0.T, p), each(geo.d0.T, y), 1e-12),
-           "curl_fid": cosine(curl, each(geo.d1, y), 1e-12), "rel_l2_harmonic": relative(p @ basis, y @ basis),
-           "rel_l2_curl": relative(curl, each(geo.d1, y))}
+           "curl_fid": cosine(curl, each(geo.d1, y), 1e-12), "harmonic_rel_l2": relative(p @ basis, y @ basis),
+           "curl_rel_l2": relative(curl, each(geo.d1, y))}
     if source.find("other") is not None:
         out["pair"] = relative(curl, source.array("other")[..., 0])
     return out
@@ -146,7 +146,7 @@ def cavity(source, geo, p, y):
     manifold = abs(geo.d1) @ sp.diags(two.astype(float)) @ abs(geo.d1).T
     iou = mean_overlap(abs(vp), abs(vy), geo.area, np.arange(1, 11) / 11, np.full(10, 0.1))
     return {
-        "mse": ((fp - fy) ** 2).mean(), "mse_nodal": ((p - y) ** 2).mean(),
+        "mse": ((fp - fy) ** 2).mean(), "mse_node": ((p - y) ** 2).mean(),
         "rel_l2": (norms(p - y) / (norms(y) + 1e-12)).mean(),
         "div_fid": min(max(np.exp(-10 * ((div_p - div_y) ** 2).mean()), 0), 1), "div_cosine": cosine(div_p, div_y, 1e-12),
         "curl_mse": enstrophy(vp - vy).mean(), "vort_fid": (0.5 * (1 + cross)).mean(),
