@@ -19,9 +19,9 @@ PLACES = ("", "c0/", "c0/in/", "c0/target/", "c0/static/", "global/")
 class Source:
     """Arrays of one file by plain name, wherever a data set keeps them (its first complex)."""
 
-    def __init__(self, path):
+    def __init__(self, path, tensors=None):
         self.path = path
-        self.tensors, self.meta = st.read(path)
+        self.tensors = st.read(path)[0] if tensors is None else tensors
 
     def find(self, name):
         """As stored, or None."""
