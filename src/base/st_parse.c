@@ -147,7 +147,7 @@ static dkho_status parse_offsets(const json_t *v, st_tensor *t, uint64_t bytes, 
   if (!json_is_array(v)) return fail(DKHO_E_FORMAT, "data_offsets: found %s, expected an array", kind(v));
   if (json_array_size(v) != 2)
     return fail(DKHO_E_FORMAT, "data_offsets: found %zu numbers, expected 2", json_array_size(v));
-  uint64_t begin, end;
+  uint64_t begin = 0, end = 0;
   TRY(parse_index(v, 0, "data_offsets", &begin));
   TRY(parse_index(v, 1, "data_offsets", &end));
   unsigned long long b = begin, e = end;
