@@ -147,7 +147,7 @@ static dkho_status parse_offsets(const json_t *v, st_tensor *t, uint64_t bytes, 
   if (!json_is_array(v)) return fail(DKHO_E_FORMAT, "data_offsets: found %s, expected an array", kind(v));
   if (json_array_size(v) != 2)
     return fail(DKHO_E_FORMAT, "data_offsets: found %zu numbers, expected 2", json_array_size(v));
-  uint64_t begin = 0, end = 0;
+  uint64_t begin, end;
   TRY(parse_index(v, 0, "data_offsets", &begin));
   TRY(parse_index(v, 1, "data_offsets", &end));
   unsigned long long b = begin, e = end;
@@ -223,7 +223,7 @@ static int name_order(const void *a, const void *b) {
 }
 
 dkho_status st_parse(st_file *f) {
-  size_t n = 0, text = 0;
+  size_t n, text;
   json_t *root;
   TRY(header_bounds(f, &n, &text));
   TRY(header_json(f, text, &root));
