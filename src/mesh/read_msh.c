@@ -220,7 +220,7 @@ static dkho_status sections(msh *f, int version, int *seen) {
 
 dkho_status read_msh(raw *m, scan *s) {
   msh f = {.mesh = m, .s = s};
-  int version, seen = 0;
+  int version = 0, seen = 0;
   dkho_status status = format(&f, &version);
   if (status == DKHO_OK) status = sections(&f, version, &seen);
   if (status == DKHO_OK && !(seen & SEEN_NODES)) status = scan_fail(s, "the file ends, expected $Nodes");
