@@ -10,23 +10,25 @@ void data_name_field(char *name, int ci, const data_field *f);
 void data_name_harmonic(char *name, int ci, int degree);
 void data_name_split(char *name, data_split s);
 
+/* The identity of a complex: its coordinates and its top simplices. */
+void data_mesh_hash(const cx *c, char hex[33]);
 /* Ascending, in range, disjoint, train not empty. */
 dkho_status data_check_splits(const char *path, int64_t samples, const int64_t *count, const int64_t *const *split);
 /* A target with a harmonic head needs a basis on every complex, of one size. */
 dkho_status data_check_harmonic(const char *path, const data_field *target, int ci, int64_t count, int64_t first);
 
-typedef struct part {
+typedef struct data_part {
   const cx *c;
   double **fixed;               /* per field: static values, or NULL */
   double *harmonic[CX_DEGREES]; /* row-major */
   int64_t harmonics[CX_DEGREES];
-} part;
+} data_part;
 
 struct dataset_writer {
   char *path;
   int force, table_set;
   data_spec spec;
-  part *part;
+  data_part *part;
   spool *spool; /* per field, once the first sample came */
   int spooling;
   int64_t total;

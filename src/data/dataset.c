@@ -35,6 +35,15 @@ void data_name_split(char *name, data_split s) {
   snprintf(name, ST_NAME_MAX + 1, "split/%s", data_split_name(s));
 }
 
+void data_mesh_hash(const cx *c, char hex[33]) {
+  char piece[2][33], text[96];
+  st_hash_bytes(c->x, (size_t)(c->n[0] * c->gdim) * sizeof *c->x, piece[0]);
+  size_t tops = c->dim ? (size_t)(c->n[c->dim] * (c->dim + 1)) * sizeof(int32_t) : 0;
+  st_hash_bytes(c->vert[c->dim], tops, piece[1]);
+  snprintf(text, sizeof text, "%d %d %s %s", c->dim, c->gdim, piece[0], piece[1]);
+  st_hash_bytes(text, strlen(text), hex);
+}
+
 dkho_status data_check_splits(const char *path, int64_t samples, const int64_t *count, const int64_t *const *split) {
   if (count[DATA_TRAIN] == 0) return fail(DKHO_E_FORMAT, "%s: split/train is empty", path);
   for (data_split s = 0; s < DATA_SPLITS; s++)
@@ -91,6 +100,11 @@ static dkho_status load_complexes(dataset *d) {
     if (d->c[i]->dim != d->c[0]->dim)
       return fail(DKHO_E_FORMAT, "%s: complex %d has dimension %d, the first has %d", st_path(d->file), i, d->c[i]->dim,
                   d->c[0]->dim);
+    char hex[33];
+    data_mesh_hash(d->c[i], hex);
+    if (strcmp(hex, d->spec.mesh_hash[i]) != 0)
+      return fail(DKHO_E_FORMAT, "%s: dkho.dataset: complexes[%d].mesh_hash: the complex has %s, expected %.40s",
+                  st_path(d->file), i, hex, d->spec.mesh_hash[i]);
     d->first[i + 1] = d->first[i] + d->spec.samples[i];
   }
   d->total = d->first[n];

@@ -54,7 +54,7 @@ static void find_scaling(const dataset_writer *w, int field) {
 static dkho_status declare(const dataset_writer *w, st_writer *o) {
   char name[ST_NAME_MAX + 1];
   for (int ci = 0; ci < w->spec.complexes; ci++) {
-    const part *p = &w->part[ci];
+    const data_part *p = &w->part[ci];
     snprintf(name, sizeof name, "c%d/", ci);
     TRY(cx_declare(p->c, o, name));
     for (int k = 0; k <= p->c->dim; k++) {
@@ -86,7 +86,7 @@ static dkho_status declare(const dataset_writer *w, st_writer *o) {
 
 static dkho_status emit(const dataset_writer *w, st_writer *o) {
   for (int ci = 0; ci < w->spec.complexes; ci++) {
-    const part *p = &w->part[ci];
+    const data_part *p = &w->part[ci];
     TRY(cx_write(p->c, o));
     for (int k = 0; k <= p->c->dim; k++)
       if (p->harmonic[k]) TRY(st_write(o, p->harmonic[k], (size_t)(p->c->n[k] * p->harmonics[k]) * sizeof(double)));

@@ -65,19 +65,6 @@ void dataset_abort(dataset_writer *w) {
   mem_free(w);
 }
 
-/* The identity of a complex: its coordinates and its top simplices. */
-static dkho_status mesh_hash(arena *a, const cx *c, const char **out) {
-  char hex[2][33], *both = arena_take(a, 33, 1), text[80];
-  if (!both) return DKHO_E_MEMORY;
-  st_hash_bytes(c->x, (size_t)(c->n[0] * c->gdim) * sizeof *c->x, hex[0]);
-  const void *tops = c->dim ? c->vert[c->dim] : NULL;
-  st_hash_bytes(tops, c->dim ? (size_t)(c->n[c->dim] * (c->dim + 1)) * sizeof(int32_t) : 0, hex[1]);
-  snprintf(text, sizeof text, "%d %d %s %s", c->dim, c->gdim, hex[0], hex[1]);
-  st_hash_bytes(text, strlen(text), both);
-  *out = both;
-  return DKHO_OK;
-}
-
 dkho_status dataset_put_cx(dataset_writer *w, const cx *c) {
   assert(!w->spooling);
   data_spec *s = &w->spec;
@@ -86,15 +73,17 @@ dkho_status dataset_put_cx(dataset_writer *w, const cx *c) {
   if (s->complexes && c->dim != w->part[0].c->dim)
     return fail(DKHO_E_INPUT, "%s: complex %d has dimension %d, the first has %d", w->path, s->complexes, c->dim,
                 w->part[0].c->dim);
-  part *parts = grow(&w->mem, w->part, s->complexes, sizeof *parts);
+  data_part *parts = grow(&w->mem, w->part, s->complexes, sizeof *parts);
   int64_t *samples = grow(&w->mem, s->samples, s->complexes, sizeof *samples);
   const char **hash = grow(&w->mem, s->mesh_hash, s->complexes, sizeof *hash);
   if (!parts || !samples || !hash) return DKHO_E_MEMORY;
   w->part = parts, s->samples = samples, s->mesh_hash = hash;
-  parts[s->complexes] = (part){.c = c};
+  parts[s->complexes] = (data_part){.c = c};
   samples[s->complexes] = 0;
   if (!ARENA_NEW(&w->mem, parts[s->complexes].fixed, DATA_FIELDS_MAX)) return DKHO_E_MEMORY;
-  TRY(mesh_hash(&w->mem, c, &hash[s->complexes]));
+  char hex[33];
+  data_mesh_hash(c, hex);
+  TRY(copy_text(&w->mem, hex, &hash[s->complexes]));
   s->complexes++;
   return DKHO_OK;
 }
@@ -103,6 +92,8 @@ dkho_status dataset_put_field(dataset_writer *w, const data_field *f) {
   assert(!w->spooling);
   data_spec *s = &w->spec;
   if (s->fields == DATA_FIELDS_MAX) return fail(DKHO_E_INPUT, "%s: more than %d fields", w->path, DATA_FIELDS_MAX);
+  if (data_writer_find(w, f->name) >= 0)
+    return fail(DKHO_E_INPUT, "%s: field %s: two fields have this name", w->path, f->name);
   data_field *fresh = grow(&w->mem, s->field, s->fields, sizeof *fresh);
   if (!fresh) return DKHO_E_MEMORY;
   s->field = fresh;
@@ -142,7 +133,7 @@ dkho_status dataset_put_static(dataset_writer *w, int ci, const char *name, cons
 
 dkho_status dataset_put_harmonic(dataset_writer *w, int ci, int degree, int64_t count, const double *columns) {
   assert(ci >= 0 && ci < w->spec.complexes);
-  part *p = &w->part[ci];
+  data_part *p = &w->part[ci];
   assert(degree >= 0 && degree <= p->c->dim && count >= 0);
   if (count == 0) return DKHO_OK;
   int64_t n = p->c->n[degree];

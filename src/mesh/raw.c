@@ -6,8 +6,6 @@
 
 enum { NAME_MAX_BYTES = 127 };
 
-const char *const raw_kind[CX_DEGREES] = {"point", "line", "triangle", "tetrahedron"};
-
 /* Room for one more of n items; the block doubles. */
 static dkho_status grow(void **block, int64_t n, int64_t *room, size_t size) {
   int64_t wider = *room ? 2 * *room : 64;
@@ -54,7 +52,11 @@ dkho_status raw_element(raw *m, int k, const int32_t *vert, int32_t tag) {
 
 /* Bytes of the UTF-8 character at p (1 … 4), 0 when it is none or a control character. */
 static size_t character(const unsigned char *p, size_t left) {
-  size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : (p[0] & 0xf8) == 0xf0 ? 4 : 0;
+  size_t n = p[0] < 0x80                   ? 1
+             : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+             : (p[0] & 0xf0) == 0xe0       ? 3
+             : (p[0] & 0xf8) == 0xf0       ? 4
+                                           : 0;
   if (n == 0 || n > left) return 0;
   if (n == 1) return p[0] >= 0x20 && p[0] != 0x7f;
   uint32_t code = p[0] & (0xffu >> (n + 1));
@@ -63,7 +65,8 @@ static size_t character(const unsigned char *p, size_t left) {
     code = code << 6 | (p[i] & 0x3f);
   }
   static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) || (code >= 0x80 && code < 0xa0)) return 0;
+  if (code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) || (code >= 0x80 && code < 0xa0))
+    return 0;
   return n;
 }
 

@@ -37,16 +37,13 @@ dkho_status raw_element(raw *m, int k, const int32_t *vert, int32_t tag);
 dkho_status raw_group(raw *m, int dim, int32_t tag, scan_view name);
 void raw_free(raw *m);
 
-/* Which element types are simplices: 0 … 3 for point, line, triangle, tetrahedron. */
-extern const char *const raw_kind[CX_DEGREES]; /* "point", "line", "triangle", "tetrahedron" */
-
 /* The rules: range, repeated vertices, duplicates, unused points, dimension, orientation, labels. Spoils m. */
 dkho_status raw_complex(raw *m, cx **out);
-/* Turns triangles of a surface so that neighbours agree where the surface allows it. */
+/* Makes neighbouring triangles of a surface agree where it can be oriented; the larger part keeps its turn. */
 dkho_status raw_orient_surface(raw *m);
 /* Turns tetrahedra of negative volume. */
 void raw_orient_tets(raw *m);
-/* Group tags to label numbers, names and labels into the complex. */
+/* Names and labels into a complex built with CX_LEX from the elements of degree c->dim. */
 dkho_status raw_labels(const raw *m, cx *c);
 
 /* The readers. `s` is the whole file. */

@@ -17,10 +17,10 @@ typedef struct msh_entity {
 typedef struct msh {
   raw *mesh;
   scan *s;
-  int binary;         /* the values of the large sections; names and section marks are text always */
-  int64_t room;       /* of node */
-  msh_node *node;     /* mesh->points of them, ascending by tag once sealed */
-  int64_t step;       /* tag of the first node when tags are consecutive, else -1 */
+  int binary;     /* the values of the large sections; names and section marks are text always */
+  int64_t room;   /* of node */
+  msh_node *node; /* mesh->points of them, ascending by tag once sealed */
+  int64_t step;   /* tag of the first node when tags are consecutive, else -1 */
   int64_t entities, entity_room;
   msh_entity *entity; /* ascending by (dim, tag) once sealed */
 } msh;

@@ -51,8 +51,9 @@ static dkho_status point(raw *m, scan *line) {
 }
 
 static dkho_status statement(raw *m, scan *line) {
-  static const char *const passed[] = {"vt", "vn", "vp", "g", "o", "s", "mg", "usemtl", "mtllib", "p", "usemap",
-                                       "maplib", "bevel", "c_interp", "d_interp", "lod", "shadow_obj", "trace_obj"};
+  static const char *const passed[] = {"vt",    "vn",       "vp",       "g",   "o",          "s",
+                                       "mg",    "usemtl",   "mtllib",   "p",   "usemap",     "maplib",
+                                       "bevel", "c_interp", "d_interp", "lod", "shadow_obj", "trace_obj"};
   scan before = *line;
   scan_view word;
   if (!scan_word(line, &word)) return DKHO_OK;
@@ -61,7 +62,8 @@ static dkho_status statement(raw *m, scan *line) {
   if (scan_is(word, "l")) return polyline(m, line);
   for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
     if (scan_is(word, passed[i])) return DKHO_OK;
-  return scan_fail(&before, "found \"%.*s\", expected v, f, l or another statement of a polygonal mesh", SCAN_SHOW(word));
+  return scan_fail(&before, "found \"%.*s\", expected v, f, l or another statement of a polygonal mesh",
+                   SCAN_SHOW(word));
 }
 
 dkho_status read_obj(raw *m, scan *s) {

@@ -24,8 +24,7 @@ static dkho_status header(scan *s, scan *line) {
     if (memchr(kind.p, 'n', kind.n) || memchr(kind.p, '4', kind.n))
       return scan_fail(&before, "found \"%.*s\", expected points with three coordinates", SCAN_SHOW(word));
     for (size_t i = 0; i < kind.n; i++)
-      if (!strchr("STCN", kind.p[i]))
-        return scan_fail(&before, "found \"%.*s\", expected OFF", SCAN_SHOW(word));
+      if (!strchr("STCN", kind.p[i])) return scan_fail(&before, "found \"%.*s\", expected OFF", SCAN_SHOW(word));
     scan rest = *line;
     if (scan_word(&rest, &word) && scan_is(word, "BINARY"))
       return scan_fail(&before, "binary OFF is not supported; save it as ASCII");

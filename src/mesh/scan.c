@@ -33,6 +33,8 @@ dkho_status scan_fail(const scan *s, const char *fmt, ...) {
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
+  for (char *p = text; *p; p++)
+    if (*p < ' ' || *p > '~') *p = '?';
   if (s->binary) return fail(DKHO_E_FORMAT, "%s: byte %zu: %s", s->name, s->at, text);
   size_t line = 1;
   for (size_t i = 0; i < s->at; i++) line += s->bytes[i] == '\n';
@@ -153,7 +155,8 @@ dkho_status scan_double(scan *s, const char *field, double *out) {
   scan_space(s);
   scan before = *s;
   if (!scan_word(s, &v)) return scan_fail(&before, "%s: the data end here, expected a number", field);
-  if (!scan_view_double(v, out)) return scan_fail(&before, "%s: found \"%.*s\", expected a number", field, SCAN_SHOW(v));
+  if (!scan_view_double(v, out))
+    return scan_fail(&before, "%s: found \"%.*s\", expected a number", field, SCAN_SHOW(v));
   return DKHO_OK;
 }
 

@@ -13,11 +13,11 @@ enum { XML_DEPTH_MAX = 16, XML_ATTRIBUTES_MAX = 32 };
 
 typedef struct xml {
   scan *s;
-  int depth;                       /* open elements, the present one included */
-  scan_view open[XML_DEPTH_MAX];   /* their names */
-  int attributes;                  /* of the element last opened */
+  int depth;                     /* open elements, the present one included */
+  scan_view open[XML_DEPTH_MAX]; /* their names */
+  int attributes;                /* of the element last opened */
   scan_view key[XML_ATTRIBUTES_MAX], value[XML_ATTRIBUTES_MAX];
-  int empty;                       /* the element last opened ended itself: its end event comes next */
+  int empty; /* the element last opened ended itself: its end event comes next */
 } xml;
 
 typedef enum { XML_OPEN, XML_CLOSE, XML_END } xml_event;
