@@ -1,17 +1,7 @@
-/* The model in float against the PyTorch twin's fixtures. */
-#include "twin.h"
-
-static void topology(void **state) {
-  (void)state;
-  for (int i = 0; i < TWIN_CASES; i++) {
-    twin w;
-    twin_open(&w, twin_cases[i]);
-    twin_check_topology(&w);
-    twin_close(&w);
-  }
-}
+/* The model in float against an independent PyTorch twin: activations, output, loss, gradients, ten AdamW steps. */
+#include "twin_replay.h"
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(topology)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(replay_all), cmocka_unit_test(replay_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,6 +138,8 @@ def main():
     torus = meshio.read(OUT / "torus_41_ascii.msh")
     surface = meshio.Mesh(torus.points, [("triangle", torus.cells_dict["triangle"])])
     meshio.write(OUT / "torus.obj", surface)
+    text = (OUT / "torus.obj").read_text().split("\n", 1)[1]  # the first line holds the date
+    (OUT / "torus.obj").write_text("# Created by meshio\n" + text)
     meshio.write(OUT / "torus.off", surface)
     annulus = meshio.read(OUT / "annulus_41_ascii.msh")
     annulus.cell_data.pop("gmsh:geometrical", None)

@@ -13,37 +13,41 @@ import st
 from topo import Topo
 
 
+PLACES = ("", "c0/", "c0/in/", "c0/target/", "c0/static/", "global/")
+
+
 class Source:
-    """Arrays of one file; fields [S, N, ch], globals [S, n], statics [N, ch], always as doubles."""
+    """Arrays of one file by plain name, wherever a data set keeps them (its first complex)."""
 
-    def __init__(self, path):
-        self.tensors, self.meta = st.read(path)
+    def __init__(self, path, tensors=None):
+        self.path = path
+        self.tensors = st.read(path)[0] if tensors is None else tensors
 
-    def stored(self, *names):
-        for name in names:
-            if name in self.tensors:
-                return self.tensors[name]
-        raise SystemExit(f"no tensor {' or '.join(names)} in the file")
+    def find(self, name):
+        """As stored, or None."""
+        hits = [self.tensors[place + name] for place in PLACES if place + name in self.tensors]
+        return hits[0] if hits else None
 
-    def array(self, *names):
-        a = self.stored(*names)
+    def stored(self, name):
+        found = self.find(name)
+        if found is None:
+            sys.exit(f"{self.path}: no tensor {name}")
+        return found
+
+    def array(self, name):
+        """In double when it holds real numbers."""
+        a = self.stored(name)
         return a.astype(np.float64) if a.dtype.kind == "f" else a
-
-    def field(self, name):
-        return self.array(name)
-
-    def static(self, name):
-        return self.array(name)
 
 
 class Mesh:
     """x [N0, gdim], topo, label[k] where there are labels."""
 
     def __init__(self, source):
+        pick = lambda stem: {k: source.find(f"{stem}{k}") for k in range(4) if source.find(f"{stem}{k}") is not None}
         self.x = source.array("x")
-        vert = {k: source.tensors[f"vert{k}"] for k in (1, 2, 3) if f"vert{k}" in source.tensors}
-        self.topo = Topo.from_lists(len(self.x), vert)
-        self.label = {k: source.tensors[f"label{k}"] for k in range(4) if f"label{k}" in source.tensors}
+        self.topo = Topo.from_lists(len(self.x), pick("vert"))
+        self.label = pick("label")
 
 
 def plain(value):
@@ -65,7 +69,7 @@ def compare(source, found, tolerance):
     result, good = {}, True
     for name, value in found.items():
         single = source.stored(name).dtype == np.float32
-        want = source.field(name)[:len(value)]
+        want = source.array(name)[:len(value)]
         error = [np.linalg.norm(v - w) / max(np.linalg.norm(w), 1e-300) for v, w in zip(value, want)]
         worst = float(np.max(error))  # not a number when any is
         bound = tolerance if tolerance is not None else 2e-6 if single else 1e-8

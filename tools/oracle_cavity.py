@@ -73,8 +73,8 @@ def solve(x, tets, source):
 
 def main():
     stored, mesh, samples, tolerance = oracle.arguments(__doc__)
-    source = stored.field("source")[:samples, :, 0]
-    oracle.compare(stored, {"response": solve(mesh.x, mesh.topo.vert[3], source)}, tolerance)
+    source = stored.array("rho")[:samples, :, 0]
+    oracle.compare(stored, {"B": solve(mesh.x, mesh.topo.vert[3], source)}, tolerance)
 
 
 if __name__ == "__main__":

@@ -89,9 +89,8 @@ def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     source = oracle.Source(sys.argv[1])
-    get = lambda name: source.tensors.get(name)
     found = diagnose(oracle.Mesh(source).topo, int(sys.argv[2]), float(sys.argv[3]), source.array("phase"), source.array("pde"),
-                     get("permutation"), get("error"))
+                     source.find("permutation"), source.find("error"))
     print(json.dumps(found, default=oracle.plain))
 
 

@@ -113,22 +113,29 @@ class Layer(nn.Module):
     def coupling(self):
         return fn.softplus(self.s) + 1e-4
 
-    def substep(self, inc, theta, drive, gate, lag):
+    def corrections(self, inc, theta, gate, lag):
+        """Exact and coexact feedback of every degree, before σ and τ; zero where there is no neighbour."""
+        ranks = len(theta)
+        exact, coexact = [0.0] * ranks, [0.0] * ranks
+        for k in range(ranks - 1):
+            upper = inc.d(k, theta[k]) - gate[k + 1] * theta[k + 1]
+            coexact[k] = inc.delta(k + 1, torch.sin(upper - lag[k + 1]))
+        for k in range(1, ranks):
+            lower = inc.delta(k, theta[k]) + gate[k - 1] * theta[k - 1]
+            exact[k] = inc.d(k - 1, torch.sin(lower - lag[k - 1]))
+        return exact, coexact
+
+    def substep(self, inc, theta, drive, gate, lag, record=None):
         """One synchronous Dirac–Kuramoto update of every degree."""
-        tau, sigma, ranks = self.step(), self.coupling(), len(theta)
-        new = []
-        for k in range(ranks):
-            force = drive[k]
-            if self.cfg.variant == "no_dirac":
-                force = force + sigma[k] * torch.sin(gate[k] * theta[k] - lag[k])
-            if self.cfg.variant != "no_dirac" and k + 1 < ranks:
-                upper = inc.d(k, theta[k]) - gate[k + 1] * theta[k + 1]
-                force = force + sigma[k] * inc.delta(k + 1, torch.sin(upper - lag[k + 1]))
-            if self.cfg.variant != "no_dirac" and k > 0:
-                lower = inc.delta(k, theta[k]) + gate[k - 1] * theta[k - 1]
-                force = force + sigma[k] * inc.d(k - 1, torch.sin(lower - lag[k - 1]))
-            new.append(theta[k] - tau * force)
-        return new
+        tau, sigma = self.step(), self.coupling()
+        if self.cfg.variant == "no_dirac":
+            feedback = [torch.sin(g * t - l) for g, t, l in zip(gate, theta, lag)]
+        else:
+            exact, coexact = self.corrections(inc, theta, gate, lag)
+            feedback = [e + c for e, c in zip(exact, coexact)]
+            if record is not None:
+                record.append((tau, sigma, exact, coexact))
+        return [t - tau * (w + s * f) for t, w, s, f in zip(theta, drive, sigma, feedback)]
 
     def carrier(self, k, z):
         """no_phase: plain features where the relation state would be."""
@@ -138,7 +145,7 @@ class Layer(nn.Module):
         p = self.read[k](torch.cat(pair, -1))
         return self.norm[k](z + scale * self.upd[k](torch.cat([z, p], -1)) + self.skip[k](first))
 
-    def forward(self, inc, z, first, theta):
+    def forward(self, inc, z, first, theta, record=None):
         ranks = range(len(z))
         if self.cfg.variant == "no_phase":
             x = [self.carrier(k, z[k]) for k in ranks]
@@ -155,7 +162,7 @@ class Layer(nn.Module):
         gate = [torch.tanh(self.gate[k](z[k])) for k in ranks]
         lag = [self.cfg.lag_scale * torch.tanh(self.lag[k](z[k])) for k in ranks]
         for _ in range(self.cfg.substeps):
-            theta = self.substep(inc, theta, drive, gate, lag)
+            theta = self.substep(inc, theta, drive, gate, lag, record)
         return [self.content(k, z[k], first[k], [torch.cos(theta[k]), torch.sin(theta[k])]) for k in ranks], theta
 
 
@@ -186,12 +193,12 @@ class Dkho(nn.Module):
             return [r.theta.expand(*u.shape[:2], -1) for r, u in zip(self.rel, z)]
         return [u.new_zeros(*u.shape[:2], self.cfg.c) for u in z]
 
-    def forward(self, features, summary=None, trace=None):
-        """trace: a list to which (z, θ) after each layer is appended."""
+    def forward(self, features, summary=None, trace=None, record=None):
+        """trace: a list to which (z, θ) after each layer is appended; record: the same for (τ, σ, exact, coexact) of each substep."""
         z = first = [e(f) for e, f in zip(self.enc, features)]
         theta = self.relation(z)
         for layer in self.layer:
-            z, theta = layer(self.inc, z, first, theta)
+            z, theta = layer(self.inc, z, first, theta, record)
             if trace is not None:
                 trace.append((z, theta))
         q = self.cfg.target
@@ -212,6 +219,14 @@ def relative_l2(y, target):
     """Batch mean of ‖ŷ - y‖ / max(‖y‖, 1e-12)."""
     error = (y - target).flatten(1).norm(dim=1)
     return (error / target.flatten(1).norm(dim=1).clamp(min=1e-12)).mean()
+
+
+def phase_score(record, degree, accumulated):
+    """Σ τ‖σ_k (E_k + C_k)‖ over layers and substeps, or ‖E_k + C_k‖ of the last one: [B, N_k]."""
+    terms = [(tau * sigma[degree], exact[degree] + coexact[degree]) for tau, sigma, exact, coexact in record]
+    if accumulated:
+        return sum(weight * term.norm(dim=-1) for weight, term in terms)
+    return terms[-1][1].norm(dim=-1)
 
 
 def stored_name(name):

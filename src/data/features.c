@@ -33,6 +33,17 @@ dkho_status feat_check(const feat_table *t, int dim, int fields, const data_fiel
   return DKHO_OK;
 }
 
+dkho_status feat_widths(const feat_table *t, int dim, int fields, const data_field *field, feat_profile profile,
+                        int modes, int width[CX_DEGREES], int *summary) {
+  feat_graph g;
+  TRY(feat_graph_build(&g, t, dim, fields, field, profile, modes));
+  for (int k = 0; k < CX_DEGREES; k++) width[k] = 0;
+  for (int i = 0; i < g.outs; i++) width[g.out[i].degree] += g.out[i].width;
+  *summary = g.summary_width;
+  feat_graph_free(&g);
+  return DKHO_OK;
+}
+
 struct features {
   const cx *c;
   feat_graph g;
@@ -234,6 +245,7 @@ void features_eval(const features *f, const float *const *in, const double *cons
     const feat_out *o = &f->g.out[i];
     int k = o->degree, at = used[k];
     used[k] += o->width;
+    if (!out[k]) continue;
     if (o->node >= 0) {
       place(f->c->n[k], o->width, feat_node_value(&run, o->node), out[k], f->width[k], at);
       continue;

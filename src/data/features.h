@@ -58,6 +58,10 @@ typedef struct feat_table {
  * the complex's. The text names the row. */
 dkho_status feat_check(const feat_table *t, int dim, int fields, const data_field *field);
 
+/* Columns per degree and the width of the summary under a profile, without any data. */
+dkho_status feat_widths(const feat_table *t, int dim, int fields, const data_field *field, feat_profile profile,
+                        int modes, int width[CX_DEGREES], int *summary);
+
 /* The usual descriptors for a user's own data, put together from the fields that are there (degrees 0 … top): inputs as
  * values, and as differences or integrals on the other degrees; globals everywhere; statics on their own degree, and
  * vertex statics as means on the others. Names that mean something: spectral{k} (spectral group, by modes), distance{k}
@@ -98,7 +102,7 @@ const real *features_static(const features *f, int k); /* n[k] × class width, r
  * and the i-th GLOBAL field, in field order. work: features_work_size reals, uninitialised, one per thread. summary:
  * features_summary_width. Nothing is allocated; the bits depend on the arguments alone. */
 size_t features_work_size(const features *f);
-/* out[k]: n[k] × features_width, k = 0 … top. */
+/* out[k]: n[k] × features_width, k = 0 … top; NULL: not wanted. */
 void features_eval(const features *f, const float *const *in, const double *const *global, real *work, real *const *out,
                    real *summary);
 /* sample[k]: n[k] × class width of FEAT_CLASS_SAMPLE, without the static and the global columns. */

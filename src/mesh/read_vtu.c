@@ -20,13 +20,12 @@ typedef struct {
 } reader;
 
 static dkho_status root(reader *r, const xml *x) {
-  static const int one = 1;
   scan_view type = xml_get(x, "type"), order = xml_get(x, "byte_order"), header = xml_get(x, "header_type"),
             compressor = xml_get(x, "compressor");
   if (!xml_at(x, "", "VTKFile")) return scan_fail(x->s, "found <%.*s>, expected <VTKFile>", SCAN_SHOW(x->open[0]));
   if (!type.p || !scan_is(type, "UnstructuredGrid"))
     return scan_fail(x->s, "VTKFile: type: found \"%.*s\", expected UnstructuredGrid", SCAN_SHOW(type));
-  r->file.big_endian = order.p ? scan_is(order, "BigEndian") : *(const char *)&one == 0;
+  r->file.big_endian = order.p ? scan_is(order, "BigEndian") : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
   if (order.p && !r->file.big_endian && !scan_is(order, "LittleEndian"))
     return scan_fail(x->s, "VTKFile: byte_order: found \"%.*s\", expected LittleEndian or BigEndian", SCAN_SHOW(order));
   r->file.header = header.p && scan_is(header, "UInt64") ? 8 : 4;

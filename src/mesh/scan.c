@@ -33,6 +33,8 @@ dkho_status scan_fail(const scan *s, const char *fmt, ...) {
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
+  for (char *p = text; *p; p++)
+    if (*p < ' ' || *p > '~') *p = '?';
   if (s->binary) return fail(DKHO_E_FORMAT, "%s: byte %zu: %s", s->name, s->at, text);
   size_t line = 1;
   for (size_t i = 0; i < s->at; i++) line += s->bytes[i] == '\n';

@@ -19,12 +19,13 @@ typedef struct scan_view {
   const char *p;
   size_t n;
 } scan_view;
-/* For "%.*s": long pieces are cut, bytes that do not print are the sink's business. */
-#define SCAN_SHOW(v) ((v).n < 40 ? (int)(v).n : 40), (v).p
+/* For "%.*s": long pieces are cut. */
+#define SCAN_SHOW(v) ((v).n < 40 ? (int)(v).n : 40), ((v).p ? (v).p : "")
 int scan_is(scan_view v, const char *word);
 int scan_is_space(int byte); /* blank, tab, line ends, form feed: the C locale's set */
 
-/* DKHO_E_FORMAT with "FILE: line N: " or "FILE: byte N: " before the text. */
+/* DKHO_E_FORMAT with "FILE: line N: " or "FILE: byte N: " before the text, which may quote the file: bytes that are not
+ * printing ASCII become '?'. */
 dkho_status scan_fail(const scan *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 size_t scan_left(const scan *s);
 void scan_space(scan *s); /* to the next byte that is not white */

@@ -154,9 +154,10 @@ static dkho_status array(out *o, const char *name, const char *suffix, const cha
   }
   TRY(file_printf(&o->file, "        <DataArray type=\"%s\" Name=\"", type));
   TRY(put_escaped(o, name));
-  TRY(file_printf(&o->file,
-                  "%s\" NumberOfComponents=\"%d\" NumberOfTuples=\"%lld\" format=\"appended\" offset=\"%llu\"/>\n",
-                  suffix, components, (long long)tuples, (unsigned long long)o->offset));
+  TRY(file_printf(&o->file, "%s\"", suffix));
+  if (components > 1) TRY(file_printf(&o->file, " NumberOfComponents=\"%d\"", components)); /* meshio: 1 is a matrix */
+  TRY(file_printf(&o->file, " NumberOfTuples=\"%lld\" format=\"appended\" offset=\"%llu\"/>\n", (long long)tuples,
+                  (unsigned long long)o->offset));
   o->offset += bytes + sizeof bytes;
   return DKHO_OK;
 }
@@ -229,11 +230,10 @@ static dkho_status check_field(const cx *c, const char *path, const mesh_field *
 }
 
 static dkho_status write_all(out *o, int fields, const mesh_field *field) {
-  static const int one = 1;
   TRY(file_printf(&o->file,
                   "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"%s\" "
                   "header_type=\"UInt64\">\n  <UnstructuredGrid>\n",
-                  *(const char *)&one ? "LittleEndian" : "BigEndian"));
+                  __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? "BigEndian" : "LittleEndian"));
   TRY(arrays(o, fields, field));
   TRY(mark(o, "  </UnstructuredGrid>\n  <AppendedData encoding=\"raw\">\n_"));
   o->data = 1;

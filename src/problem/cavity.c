@@ -385,6 +385,7 @@ const problem problem_cavity = {
     .sizes = {2040, 360, 600},
     .smoke_sizes = {64, 16, 32},
     .dim = 3,
+    .betti = {1, 0, 1},
     .fields = sizeof fields / sizeof *fields,
     .field = fields,
     .recipes = sizeof recipes / sizeof *recipes,

@@ -346,6 +346,7 @@ const problem problem_darcy = {
     .sizes = {4000, 500, 500},
     .smoke_sizes = {64, 16, 32},
     .dim = 2,
+    .betti = {1, 2, 0},
     .fields = sizeof fields / sizeof *fields,
     .field = fields,
     .recipes = sizeof recipes / sizeof *recipes,

@@ -208,6 +208,7 @@ const problem problem_heat = {
     .sizes = {1600, 200, 200},
     .smoke_sizes = {64, 16, 32},
     .dim = 2,
+    .betti = {1, 3, 0},
     .fields = sizeof fields / sizeof *fields,
     .field = fields,
     .recipes = sizeof recipes / sizeof *recipes,

@@ -26,6 +26,7 @@ typedef struct problem {
   int64_t sizes[DATA_SPLITS];       /* train, val, test of the paper or of our choice */
   int64_t smoke_sizes[DATA_SPLITS]; /* at smoke resolution */
   int dim;                          /* of its complex */
+  int64_t betti[CX_DEGREES];        /* of its complex */
   int fields, recipes;
   const data_field *field; /* spectral{0,1,2} statics (PROBLEM_MODES channels) are filled by the driver */
   const data_recipe *recipe;
