@@ -5,24 +5,25 @@
 
 #include <arpack/arpack.h>
 #include <assert.h>
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 
-enum { DENSE_ROWS = 300, BASIS_MIN = 24, RESTARTS = 1000 };
+enum { DENSE_ROWS = 300, BASIS_EXTRA = 24, RESTARTS = 1000 };
+static const double RITZ = 1e-14; /* relative accuracy asked of ARPACK */
 
 /* dsaupd and its callees hold SAVEd variables across the reverse communication. */
 static pthread_mutex_t arpack = PTHREAD_MUTEX_INITIALIZER;
 
-/* The operator y = Q P (A + shift·I)⁻¹ x, with Q taking out the locked vectors. */
+/* The operator R (A + shift·I)⁻¹ R, where R projects onto the subspace and takes out the locked vectors. R on the input
+ * matters: a kernel of A would come out of the solve multiplied by 1/shift, and with it the solve's errors. */
 typedef struct {
   const eig_problem *p;
   chol *factor;
   chol_work *work;
   int64_t n, locked;
-  const double *lock; /* n × locked, orthonormal */
+  double *lock; /* n × locked, orthonormal */
 } inverse;
 
 static double dot(int64_t n, const double *x, const double *y) {
@@ -42,14 +43,16 @@ static dkho_status restrict_vector(const inverse *op, double *v) {
 }
 
 static dkho_status inverse_apply(const inverse *op, const double *x, double *y) {
-  TRY(chol_solve(op->factor, op->work, 1, x, y));
+  memcpy(y, x, (size_t)op->n * sizeof *y);
+  TRY(restrict_vector(op, y));
+  TRY(chol_solve(op->factor, op->work, 1, y, y));
   return restrict_vector(op, y);
 }
 
 /* The nev largest eigenpairs of the operator: values descending in theta, vectors n × nev (NULL: values only). */
 static dkho_status lanczos(const inverse *op, int nev, double tol, double *theta, double *vectors) {
   int64_t room = op->p->space - op->locked;
-  int n = (int)op->n, ncv = 2 * nev + 1 > BASIS_MIN ? 2 * nev + 1 : BASIS_MIN, ido = 0, info = 1;
+  int n = (int)op->n, ncv = 2 * nev + BASIS_EXTRA, ido = 0, info = 1;
   if (ncv > room) ncv = (int)room;
   assert(nev < ncv);
   int lworkl = ncv * (ncv + 8), iparam[11] = {1, 0, RESTARTS, 1, 0, 0, 1}, ipntr[11] = {0}, *select = NULL;
@@ -82,33 +85,72 @@ done:
   return s;
 }
 
-/* Pairs that Lanczos missed show up as the leading pair of the deflated operator: θ' above the smallest θ held. Each
- * one found replaces the worst held. */
-static dkho_status recover_missed(inverse *op, int nev, double *theta, double *vectors) {
-  op->lock = vectors;
-  op->locked = nev;
-  for (int round = 0; round < nev && op->p->space > nev + 1; round++) {
-    int worst = 0;
-    for (int j = 1; j < nev; j++)
-      if (theta[j] < theta[worst]) worst = j;
-    double *place = vectors + worst * op->n, next, *fresh;
-    TRY(lanczos(op, 1, 1e-6, &next, NULL));
-    if (next <= theta[worst] * (1 + 1e-8)) break;
-    if (!MEM_NEW(fresh, op->n)) return DKHO_E_MEMORY;
-    dkho_status s = lanczos(op, 1, 0, &next, fresh);
-    if (s == DKHO_OK) {
-      memcpy(place, fresh, (size_t)op->n * sizeof *place);
-      theta[worst] = next;
-    }
-    mem_free(fresh);
-    TRY(s);
+static double norm1(const csr *a) { /* rows for columns: A is symmetric */
+  double most = 0;
+  for (int64_t r = 0; r < a->rows; r++) {
+    double sum = 0;
+    for (int64_t q = a->ptr[r]; q < a->ptr[r + 1]; q++) sum += fabs(a->val[q]);
+    most = fmax(most, sum);
   }
+  return most;
+}
+
+/* λ = vᵀ A v and ‖A v - λ v‖. av: n. */
+static double rayleigh(const csr *a, const double *v, double *lambda, double *av) {
+  csr_apply(a, 1, v, av);
+  *lambda = dot(a->rows, v, av);
+  axpy(a->rows, -*lambda, v, av);
+  return sqrt(dot(a->rows, av, av));
+}
+
+/* Runs Lanczos beside the locked vectors for `want` more and locks those whose true residual is within the bound.
+ * Where Lanczos comes close to an invariant subspace, which multiple values bring about, it divides by little: its
+ * vectors pick up parts outside the subspace and its own estimates are too good. fresh: n × want, av: n. */
+static dkho_status lock_more(inverse *op, int want, double bound, double *theta, double *fresh, double *av) {
+  int64_t n = op->n, before = op->locked;
+  TRY(lanczos(op, want, RITZ, theta + before, fresh));
+  for (int j = 0; j < want; j++) {
+    double *v = fresh + j * n, lambda;
+    for (int pass = 0; pass < 2; pass++) {
+      TRY(restrict_vector(op, v));
+      double size = sqrt(dot(n, v, v));
+      for (int64_t i = 0; size > 0 && i < n; i++) v[i] /= size;
+    }
+    if (!(rayleigh(op->p->a, v, &lambda, av) <= bound)) continue;
+    memcpy(op->lock + op->locked * n, v, (size_t)n * sizeof *v);
+    theta[op->locked++] = 1 / (lambda + op->p->shift);
+  }
+  if (op->locked == before)
+    return fail(DKHO_E_NOCONV, "eigensolver: no residual within %.3g on %lld rows", bound, (long long)n);
   return DKHO_OK;
 }
 
-static dkho_status solve_sparse(const eig_problem *p, int nev, double *theta, double *vectors) {
-  inverse op = {.p = p, .n = p->a->rows};
+/* Locks nev pairs, then looks at the leading pair of what is left: a copy of a multiple value that Lanczos overlooked
+ * shows as θ' above the smallest θ held, which then gives way. */
+static dkho_status lock_all(inverse *op, int nev, double bound, double *theta, double *fresh, double *av) {
+  for (int round = 0; round < 4 * nev + 4; round++) {
+    if (op->locked < nev) {
+      TRY(lock_more(op, nev - (int)op->locked, bound, theta, fresh, av));
+      continue;
+    }
+    if (op->p->space <= nev + 1) return DKHO_OK;
+    int worst = 0;
+    double next;
+    for (int j = 1; j < nev; j++)
+      if (theta[j] < theta[worst]) worst = j;
+    TRY(lanczos(op, 1, 1e-6, &next, NULL));
+    if (next <= theta[worst] * (1 + 1e-8)) return DKHO_OK;
+    op->locked--;
+    theta[worst] = theta[nev - 1];
+    memmove(op->lock + worst * op->n, op->lock + op->locked * op->n, (size_t)op->n * sizeof *op->lock);
+  }
+  return fail(DKHO_E_NOCONV, "eigensolver: multiple values of %lld rows did not separate", (long long)op->n);
+}
+
+static dkho_status solve_sparse(const eig_problem *p, int nev, double bound, double *vectors) {
+  inverse op = {.p = p, .n = p->a->rows, .lock = vectors};
   csr eye = {0}, shifted = {0};
+  double *theta = NULL, *fresh = NULL, *av = NULL;
   dkho_status s;
   TRY_GOTO(csr_alloc(&eye, op.n, op.n, op.n));
   for (int64_t i = 0; i < op.n; i++) {
@@ -120,26 +162,22 @@ static dkho_status solve_sparse(const eig_problem *p, int nev, double *theta, do
   TRY_GOTO(chol_factor(&op.factor, &shifted));
   csr_free(&shifted);
   TRY_GOTO(chol_work_new(&op.work, op.factor, 1));
+  if (!MEM_NEW(theta, nev) || !MEM_NEW(fresh, op.n * nev) || !MEM_NEW(av, op.n)) {
+    s = DKHO_E_MEMORY;
+    goto done;
+  }
   pthread_mutex_lock(&arpack);
-  s = lanczos(&op, nev, 0, theta, vectors);
-  if (s == DKHO_OK) s = recover_missed(&op, nev, theta, vectors);
+  s = lock_all(&op, nev, bound, theta, fresh, av);
   pthread_mutex_unlock(&arpack);
 done:
+  mem_free(theta);
+  mem_free(fresh);
+  mem_free(av);
   csr_free(&eye);
   csr_free(&shifted);
   chol_work_free(op.work);
   chol_free(op.factor);
   return s;
-}
-
-static double norm1(const csr *a) { /* rows for columns: A is symmetric */
-  double most = 0;
-  for (int64_t r = 0; r < a->rows; r++) {
-    double sum = 0;
-    for (int64_t q = a->ptr[r]; q < a->ptr[r + 1]; q++) sum += fabs(a->val[q]);
-    most = fmax(most, sum);
-  }
-  return most;
 }
 
 /* A + τ(I - P) with τ above A's spectrum has the subspace's pairs first. */
@@ -180,19 +218,15 @@ static void sort_pairs(int64_t n, int64_t count, double *lambda, double *vectors
     }
 }
 
-/* λ_j = v_jᵀ A v_j and the residual check. */
-static dkho_status certify(const csr *a, int64_t count, double tol, double *lambda, const double *vectors) {
-  double *av, limit = tol * norm1(a), worst = 0;
+static dkho_status certify(const csr *a, int64_t count, double limit, double *lambda, const double *vectors) {
+  double *av, worst = 0;
   if (!MEM_NEW(av, a->rows)) return DKHO_E_MEMORY;
   for (int64_t j = 0; j < count; j++) {
-    const double *v = vectors + j * a->rows;
-    csr_apply(a, 1, v, av);
-    lambda[j] = dot(a->rows, v, av);
-    axpy(a->rows, -lambda[j], v, av);
-    worst = fmax(worst, sqrt(dot(a->rows, av, av)));
+    double size = rayleigh(a, vectors + j * a->rows, &lambda[j], av);
+    if (!(size <= worst)) worst = size; /* a NaN stays */
   }
   mem_free(av);
-  if (worst <= limit) return DKHO_OK; /* also refuses NaN */
+  if (worst <= limit) return DKHO_OK;
   return fail(DKHO_E_NOCONV, "eigensolver: residual %.3g exceeds %.3g", worst, limit);
 }
 
@@ -200,17 +234,15 @@ dkho_status eig_smallest(const eig_problem *p, int64_t count, double tol, double
   int64_t n = p->a->rows;
   assert(p->a->cols == n && count >= 0 && count <= p->space && p->space <= n && n <= INT_MAX && p->shift > 0);
   if (count == 0) return DKHO_OK;
-  if (n <= DENSE_ROWS || p->space < 4 * count + 2 * BASIS_MIN) {
+  double limit = tol * norm1(p->a);
+  if (n <= DENSE_ROWS || p->space < 4 * count + 2 * BASIS_EXTRA)
     TRY(solve_dense(p, count, vectors));
-  } else {
-    double *theta;
-    if (!MEM_NEW(theta, count)) return DKHO_E_MEMORY;
-    dkho_status s = solve_sparse(p, (int)count, theta, vectors);
-    mem_free(theta);
-    TRY(s);
-  }
-  TRY(certify(p->a, count, tol, lambda, vectors)); /* for the order of the values */
+  else
+    TRY(solve_sparse(p, (int)count, limit / 4, vectors));
+  TRY(certify(p->a, count, limit, lambda, vectors)); /* for the order of the values */
   sort_pairs(n, count, lambda, vectors);
   TRY(dense_qr(n, count, vectors));
-  return certify(p->a, count, tol, lambda, vectors);
+  TRY(certify(p->a, count, limit, lambda, vectors));
+  sort_pairs(n, count, lambda, vectors); /* equal values may have changed places by rounding */
+  return DKHO_OK;
 }

@@ -50,8 +50,8 @@ typedef struct eig_problem {
   double shift;  /* > 0 and well below the λ sought: A + shift·I is what gets factored */
 } eig_problem;
 /* The `count` ≤ space smallest pairs, ascending; vectors orthonormal, column-major n × count. Large problems: ARPACK on
- * (A + shift·I)⁻¹ from a fixed start vector, then once more with the pairs found taken out, to catch a copy of a
- * multiple value that Lanczos overlooked. Small ones: LAPACK. Residuals ‖Av - λv‖ ≤ tol·‖A‖₁ are checked, else
+ * (A + shift·I)⁻¹ from a fixed start vector, then again with the pairs found taken out, to catch copies of a multiple
+ * value that Lanczos overlooked or spoiled. Small ones: LAPACK. Residuals ‖Av - λv‖ ≤ tol·‖A‖₁ are checked, else
  * DKHO_E_NOCONV. ARPACK keeps state between calls, so concurrent calls take turns. */
 dkho_status eig_smallest(const eig_problem *p, int64_t count, double tol, double *lambda, double *vectors);
 

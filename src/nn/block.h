@@ -18,6 +18,7 @@ static inline int64_t row_blocks(int64_t rows) {
  * none. */
 struct lane {
   const tape *t;
+  int index; /* 0 … number of lanes - 1: one per worker */
   const real **val;
   real **out, **grad;
   pool *pool;    /* NULL: blocks run here, in order */

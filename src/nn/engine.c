@@ -54,6 +54,7 @@ static dkho_status engine_build(engine *e) {
     real *memory;
     if (!ARENA_NEW(&e->mem, memory, p->lane_size)) return DKHO_E_MEMORY;
     TRY(lane_init(e, &e->lane[i], memory, i == 0 && wide ? p->partial_all : p->partial_one));
+    e->lane[i].index = i;
   }
   for (var v = 0; v < e->t->vars; v++) {
     if (e->t->var[v].level != LEVEL_STEP || p->value_at[v] < 0) continue;
@@ -110,6 +111,8 @@ void engine_bind(engine *e, const real *value) {
   }
   e->bound = 1;
 }
+
+int lane_index(const lane *l) { return l->index; }
 
 real *lane_input(const lane *l, var v) {
   assert(l->t->var[v].kind == VAR_INPUT);

@@ -31,6 +31,7 @@ void engine_bind(engine *e, const real *value);
 /* One sample in a lane. lane_input: where to write an INPUT (rows × cols), NULL when no root needs it. lane_value: a kept
  * variable, or an INPUT, after the run. lane_grad: cotangent of an INPUT with want_grad after training. */
 real *lane_input(const lane *l, var v);
+int lane_index(const lane *l); /* 0 … pool width - 1: names scratch of the caller; results must not depend on it */
 const real *lane_value(const lane *l, var v);
 const real *lane_grad(const lane *l, var v);
 
