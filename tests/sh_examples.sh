@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The example programs, built against the installed library as a user would, and run.
+set -euo pipefail
+source_dir=$1 build=$2
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/tree" >/dev/null
+lib=$(dirname "$(find "$work/tree" -name libdkho.so)")
+export PKG_CONFIG_PATH=$lib/pkgconfig LD_LIBRARY_PATH=$lib
+san=""; if grep -q 'DKHO_SANITIZE:BOOL=ON' "$build/CMakeCache.txt"; then san="-fsanitize=address,undefined"; fi
+for name in train predict; do
+  # shellcheck disable=SC2046
+  cc -Wall -Wextra -Werror $san "$source_dir/examples/$name.c" -o "$work/$name" $(pkg-config --cflags --libs dkho)
+done
+"$work/train" "$work/data.st" "$work/run" >"$work/out"
+grep -q '"rel_l2"' "$work/out"
+"$work/predict" "$work/run" "$work/data.st" | grep -q '^u: 240 values of degree 0, mean square'
+cp "$work/run/best.st" "$work/model.st"; rm -r "$work/run"
+"$work/predict" "$work/model.st" "$work/data.st" | grep -q '^u: 240 values'
+if "$work/predict" "$work/data.st" "$work/data.st" 2>"$work/err"; then exit 1; fi
+grep -q 'is a dataset, not a model' "$work/err"
+echo "1 passed, 0 failed"

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# A run gives the same bits for any number of threads, stopped and resumed, killed and resumed. KILLS=200 for the long form.
+set -euo pipefail
+dkho=$2/dkho
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cd "$work"
+kills=${KILLS:-6}
+"$dkho" data darcy --resolution smoke --samples 40 -o data.st --quiet >/dev/null
+options=(--data data.st --target 1 --h 6 --c 2 --layers 2 --substeps 1 --epochs 4 --batch 4 --checkpoint-seconds 0.05 --quiet)
+train() { "$dkho" train "${options[@]}" "$@" >/dev/null; }
+# what must not change: the selected model, the history but for its clock, the result but for its clock
+same() {
+  cmp "$1/best.st" reference/best.st
+  diff <(cut -d, -f1-4 "$1/metrics.csv") <(cut -d, -f1-4 reference/metrics.csv)
+  diff <(grep -v seconds "$1/result.json") <(grep -v seconds reference/result.json)
+}
+train -o reference --threads 1
+for threads in 2 5; do train -o "t$threads" --threads $threads; same "t$threads"; done
+# the checkpoint written by a signal, at three places
+for delay in 0.05 0.3 0.6; do
+  rm -rf stop; status=0
+  "$dkho" train "${options[@]}" -o stop >/dev/null 2>err & pid=$!
+  sleep $delay; kill -INT $pid 2>/dev/null || true; wait $pid || status=$?
+  if [ $status = 1 ]; then grep -q 'the checkpoint is written' err; fi
+  [ -f stop/config.json ] || train -o stop
+  "$dkho" train --resume stop --quiet >/dev/null
+  same stop
+done
+# killed without warning, as often as it takes to finish; every resume must work
+killed=0 finished=0
+while [ $killed -lt "$kills" ]; do
+  rm -rf run
+  while :; do
+    if [ -f run/config.json ]; then "$dkho" train --resume run --quiet >/dev/null 2>err & pid=$!
+    else "$dkho" train "${options[@]}" -o run >/dev/null 2>err & pid=$!; fi
+    sleep "0.$((RANDOM % 900 + 100))"
+    if kill -KILL $pid 2>/dev/null; then killed=$((killed + 1)); fi
+    status=0; wait $pid 2>/dev/null || status=$?
+    [ $status = 137 ] || { [ $status = 0 ] || { cat err; exit 1; }; break; }
+  done
+  finished=$((finished + 1))
+  same run
+  ! ls run | grep -q '\.tmp\.'
+done
+echo "killed $killed times, finished $finished runs, all the same bits"
+# a run is never overwritten; resuming a finished one changes nothing
+if train -o reference 2>err; then exit 1; fi
+grep -q 'holds a run already' err
+before=$(stat -c %Y.%s reference/best.st); "$dkho" train --resume reference --quiet >/dev/null
+[ "$before" = "$(stat -c %Y.%s reference/best.st)" ]
+# other data are refused
+"$dkho" data darcy --resolution smoke --samples 41 -o other.st --quiet >/dev/null
+if "$dkho" eval reference --data other.st 2>err; then exit 1; fi
+grep -q 'was made on data with hash' err
+echo "1 passed, 0 failed"
