@@ -35,6 +35,29 @@ static void print_tree(const json_t *v, const char *key, int depth) {
   free(text);
 }
 
+/* A data set: what people ask first, then one line per field. */
+static void print_dataset(const json_t *d) {
+  const char *name, *mark = " (";
+  json_t *f, *splits = json_object_get(d, "splits"), *fields = json_object_get(d, "fields");
+  size_t i;
+  printf("  %-20s %s (%s, seed %lld)\n", "problem", json_text(d, "problem"), json_text(d, "generator"),
+         (long long)json_integer_value(json_object_get(d, "seed")));
+  json_array_foreach(json_object_get(d, "simplices"), i, f) printf("  %-20s %s\n", "simplices", json_numbers(f));
+  printf("  %-20s %s", "samples", grouped((int64_t)json_integer_value(json_object_get(d, "samples"))));
+  json_object_foreach(splits, name, f) {
+    printf("%s%s %s", mark, name, grouped((int64_t)json_integer_value(f)));
+    mark = ", ";
+  }
+  printf(")\n  %-20s %s\n  %-20s %-8s %6s %9s\n", "hash", json_text(d, "hash"), "field", "role", "degree", "channels");
+  json_object_foreach(fields, name, f) {
+    printf("    %-18s %-8s %6lld %9lld\n", name, json_text(f, "role"),
+           (long long)json_integer_value(json_object_get(f, "degree")),
+           (long long)json_integer_value(json_object_get(f, "channels")));
+  }
+  const char *notes = json_text(json_object_get(d, "params"), "notes");
+  if (notes[0]) printf("  notes: %s\n", notes);
+}
+
 void print_description(const char *name, char *json) {
   json_t *d = json_loads(json, 0, NULL);
   dkho_text_free(json);
