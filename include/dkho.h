@@ -128,6 +128,94 @@ DKHO_API dkho_status dkho_calculus_harmonic(const dkho_calculus *a, int k, int64
 DKHO_API dkho_status dkho_calculus_spectrum(const dkho_calculus *a, int k, int count, double *lambda, double *vectors,
                                             int64_t *found);
 
+/* ---- Data sets ------------------------------------------------------------------------------------------------------
+ * A file with complexes, named fields sample by sample (inputs and targets), globals, splits, scaling and input
+ * descriptors (docs/FORMATS.md). */
+typedef struct dkho_generate_options {
+  const char *resolution; /* "main" (NULL) or "smoke" */
+  int64_t samples;        /* 0: the benchmark's own number */
+  uint64_t seed;
+  int threads; /* 0: one per core; never changes a result */
+  int force;   /* replace the file if it exists */
+} dkho_generate_options;
+/* Makes the data of a benchmark: darcy, torus, cavity, heat, reaction. options NULL: main resolution, seed 42. */
+DKHO_API dkho_status dkho_dataset_generate(const char *problem, const char *path, const dkho_generate_options *options);
+/* A user's own mesh and arrays, by a JSON specification. */
+DKHO_API dkho_status dkho_dataset_import(const char *spec, const char *path, int force);
+
+typedef struct dkho_dataset dkho_dataset;
+DKHO_API dkho_status dkho_dataset_open(dkho_dataset **out, const char *path);
+DKHO_API void dkho_dataset_free(dkho_dataset *d);
+DKHO_API int64_t dkho_dataset_samples(const dkho_dataset *d);
+/* Sample numbers of "train", "val" or "test", ascending, borrowed; NULL for another name. */
+DKHO_API const int64_t *dkho_dataset_split(const dkho_dataset *d, const char *name, int64_t *count);
+/* What a field is. role: "input", "target", "global". A value has `rows` × `channels` numbers: floats for inputs and
+ * targets, doubles for globals. */
+typedef struct dkho_field_info {
+  const char *name, *role;
+  int degree, channels;
+  int64_t rows;
+} dkho_field_info;
+DKHO_API int dkho_dataset_fields(const dkho_dataset *d);
+DKHO_API dkho_status dkho_dataset_field(const dkho_dataset *d, int field, dkho_field_info *out);
+DKHO_API int dkho_dataset_find(const dkho_dataset *d, const char *name);                   /* -1: none */
+DKHO_API const void *dkho_dataset_value(const dkho_dataset *d, int field, int64_t sample); /* borrowed, unscaled */
+
+/* ---- Training -------------------------------------------------------------------------------------------------------
+ * A run is a directory: config.json, manifest.json, metrics.csv, last.st (checkpoint), best.st (the selected model),
+ * result.json. The same data, options and library give the same bits for any number of threads, interrupted or not. */
+typedef struct dkho_train_options {
+  const char *target;                             /* a target's name or its degree ("1"); NULL: the first target */
+  const char *size;                               /* "small" (NULL) or "large" */
+  const char *variant, *start, *metric, *profile; /* NULL: full, zero, unit, conditioned */
+  int h, c, layers, substeps;                     /* 0: by size */
+  int modes;                                      /* columns of the spectral encodings, -1: by the data set's recipe */
+  double tau_range, lag_scale;                    /* negative: recipe, 1 */
+  int epochs, batch;                              /* 0: recipe */
+  double lr, weight_decay;                        /* negative: recipe */
+  double clip, ema;                               /* negative: 1, none */
+  int warmup;                                     /* steps of linear warm-up */
+  int64_t train_samples;                          /* use the first so many of the training split; 0: all */
+  int skip_nonfinite; /* 1: leave out a step whose loss or gradient is not finite; 0: stop */
+  uint64_t seed;
+  int threads;
+  double checkpoint_seconds; /* between checkpoints inside an epoch; 0: 60 */
+  int (*stop)(void *user);   /* polled after every step; nonzero: checkpoint and stop */
+  void *stop_user;
+} dkho_train_options;
+DKHO_API void dkho_train_defaults(dkho_train_options *options);
+/* Trains into a new directory. DKHO_E_STOPPED after a stop request: the checkpoint is there. */
+DKHO_API dkho_status dkho_train(const char *data, const char *run, const dkho_train_options *options);
+/* Goes on where a run stopped, with its own config.json; of `options` (may be NULL) only threads, stop and
+ * checkpoint_seconds are used. data NULL: the path in config.json. A finished run is left as it is. */
+DKHO_API dkho_status dkho_train_resume(const char *run, const char *data, const dkho_train_options *options);
+/* Parameters of the model that these options would give on a benchmark, without any data. */
+DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_options *options, int64_t *count);
+/* Metrics of the selected model on a split ("test"), as JSON. data NULL: the path in config.json. */
+DKHO_API dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json);
+
+/* ---- Trained operators ----------------------------------------------------------------------------------------------
+ * One self-contained file: weights, complex, operators, bases, scaling. Predicting may be done from many threads at once
+ * on one handle. */
+typedef struct dkho_model dkho_model;
+DKHO_API dkho_status dkho_model_load(dkho_model **out, const char *path); /* a model file or a run directory */
+DKHO_API dkho_status dkho_model_save(const dkho_model *m, const char *path, int force);
+DKHO_API void dkho_model_free(dkho_model *m);
+DKHO_API int dkho_model_inputs(const dkho_model *m); /* input fields and globals together, in the order predict wants */
+DKHO_API dkho_status dkho_model_input(const dkho_model *m, int i, dkho_field_info *out);
+DKHO_API dkho_status dkho_model_output(const dkho_model *m, dkho_field_info *out);
+DKHO_API int64_t dkho_model_parameters(const dkho_model *m);
+/* The complex it was trained on (a copy the caller frees). */
+DKHO_API dkho_status dkho_model_complex(const dkho_model *m, dkho_complex **out);
+/* `batch` samples: inputs[i] holds batch × rows × channels numbers of input i (floats; doubles for a global), in physical
+ * units; out gets batch × rows × channels floats in physical units. threads 0: one per core. */
+DKHO_API dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const void *const *inputs,
+                                        float *out);
+/* Predicts the samples of a data set on the same complex (split "train", "val", "test" or NULL: all) into a container
+ * ("prediction" and "sample"), or into .vtu files when `path` ends so (at most `limit` of them, sample number in the name). */
+DKHO_API dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split, const char *path, int force,
+                                       int threads, int64_t limit);
+
 #ifdef __cplusplus
 }
 #endif

@@ -16,11 +16,16 @@ static uint64_t rotate(uint64_t x, int by) {
 
 /* Each word enters its own lane multiplied and rotated, and the next lane as it is: a change must cancel in both. For
  * given words the step is a bijection of the lanes. */
-static inline void stripe(uint64_t lane[LANES], const unsigned char *from) {
-  uint64_t w[LANES];
-  memcpy(w, from, sizeof w);
-  for (int i = 0; i < LANES; i++) lane[i] = rotate(lane[i] + w[i] * K1, 31) * K2;
-  for (int i = 0; i < LANES; i++) lane[(i + 1) % LANES] ^= w[i];
+static void stripes(uint64_t lane[LANES], const unsigned char *from, size_t count) {
+  uint64_t a = lane[0], b = lane[1], c = lane[2], d = lane[3], w[LANES]; /* by name: they stay in registers */
+  for (; count; count--, from += STRIPE) {
+    memcpy(w, from, sizeof w);
+    a = (rotate(a + w[0] * K1, 31) * K2) ^ w[3];
+    b = (rotate(b + w[1] * K1, 31) * K2) ^ w[0];
+    c = (rotate(c + w[2] * K1, 31) * K2) ^ w[1];
+    d = (rotate(d + w[3] * K1, 31) * K2) ^ w[2];
+  }
+  lane[0] = a, lane[1] = b, lane[2] = c, lane[3] = d;
 }
 
 /* A bijection of 64 bits in which every input bit moves every output bit (shifts and constants of splitmix64). */
@@ -34,12 +39,12 @@ void st_hash_bytes(const void *bytes, size_t size, char hex[33]) {
   const unsigned char *at = bytes;
   uint64_t lane[LANES];
   for (int i = 0; i < LANES; i++) lane[i] = K0 * (uint64_t)(i + 1);
-  size_t left = size;
-  for (; left >= STRIPE; left -= STRIPE, at += STRIPE) stripe(lane, at);
+  size_t left = size % STRIPE;
+  stripes(lane, at, size / STRIPE);
   if (left) {
     unsigned char tail[STRIPE] = {0};
-    memcpy(tail, at, left);
-    stripe(lane, tail);
+    memcpy(tail, at + (size - left), left);
+    stripes(lane, tail, 1);
   }
   lane[0] += size; /* zeros at the end count */
   for (int turn = 0; turn < 3; turn++)

@@ -81,7 +81,8 @@ static dkho_status check_cofaces(const cx *c, int k) {
   const int64_t *ptr = c->coptr[k];
   if (ptr[0] != 0 || ptr[c->n[k]] != c->n[k + 1] * (k + 2)) return BAD("coptr[%d]: wrong ends", k);
   for (int64_t i = 0; i < c->n[k]; i++) {
-    if (ptr[i + 1] <= ptr[i]) return BAD("%s %lld has no coface", cx_noun(k), (long long)i);
+    if (ptr[i + 1] <= ptr[i] || ptr[i + 1] > ptr[c->n[k]])
+      return BAD("%s %lld has no coface, or too many", cx_noun(k), (long long)i);
     for (int64_t p = ptr[i]; p < ptr[i + 1]; p++) {
       int64_t up = c->coface[k][p], found = 0;
       if (up < 0 || up >= c->n[k + 1] || (p > ptr[i] && c->coface[k][p - 1] >= up))

@@ -9,8 +9,8 @@ static double dot(int n, const double *a, const double *b) {
   return sum;
 }
 
-/* The angle in degrees at edge or vertex `base` between u and v, vectors of n entries: both are first freed of their
- * part along `along` (unit vector, or NULL). atan2 keeps thin angles exact where acos would lose them. */
+/* The angle in degrees between u and v, vectors of n = 2 or 3 entries, both first freed of their part along the unit
+ * vector `along` (or NULL). atan2 keeps thin angles exact where acos would lose them. */
 static double angle(int n, double *u, double *v, const double *along) {
   if (along) {
     double pu = dot(n, u, along), pv = dot(n, v, along);
@@ -19,14 +19,12 @@ static double angle(int n, double *u, double *v, const double *along) {
       v[j] -= pv * along[j];
     }
   }
-  double cosine = dot(n, u, v), sine = sqrt(fmax(0, dot(n, u, u) * dot(n, v, v) - cosine * cosine));
+  double w[3] = {0, 0, u[0] * v[1] - u[1] * v[0]};
   if (n == 3) {
-    double w[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
-    sine = sqrt(dot(3, w, w));
-  } else if (n == 2) {
-    sine = fabs(u[0] * v[1] - u[1] * v[0]);
+    w[0] = u[1] * v[2] - u[2] * v[1];
+    w[1] = u[2] * v[0] - u[0] * v[2];
   }
-  return atan2(sine, cosine) * (180 / M_PI);
+  return atan2(sqrt(dot(3, w, w)), dot(n, u, v)) * (180 / M_PI);
 }
 
 static void note_angle(cx_quality *q, double a) {

@@ -1,6 +1,7 @@
 /* delaunay.c: Delaunay triangulation by Qhull (reentrant library). Qhull's own errors, which it would print, are caught
- * and become the error text; its memory is its own. Simplices flatter than FLAT are dropped: they appear where collinear
- * points lie on the hull and where cospherical sets are cut up. */
+ * and become the error text; its memory is its own. Triangles flatter than FLAT are dropped: they appear where collinear
+ * points lie on the hull. Flat tetrahedra also appear between cospherical sets, and what is left without them need not
+ * fit together, so they are refused. */
 #include "mesh/generate.h"
 
 #include <math.h>
@@ -74,7 +75,7 @@ static int compare_tops3(const void *a, const void *b) {
 static dkho_status collect(qhT *qh, int dim, int64_t n, const double *x, int64_t *count, int32_t **tops) {
   facetT *facet;
   vertexT *vertex, **vertexp;
-  int64_t room = 0, at = 0;
+  int64_t room = 0, at = 0, flat = 0;
   FORALLfacets room += !facet->upperdelaunay;
   int32_t *list = mem_alloc((size_t)room, (size_t)(dim + 1) * sizeof *list);
   if (!list) return DKHO_E_MEMORY;
@@ -86,8 +87,17 @@ static dkho_status collect(qhT *qh, int dim, int64_t n, const double *x, int64_t
       int id = qh_pointid(qh, vertex->point);
       if (used <= dim && id >= 0 && id < n) v[used++] = id;
     }
-    if (used != dim + 1 || !normalise(dim, x, v)) continue;
+    if (used != dim + 1) continue;
+    if (!normalise(dim, x, v)) {
+      flat++;
+      continue;
+    }
     memcpy(list + (dim + 1) * at++, v, (size_t)(dim + 1) * sizeof *v);
+  }
+  if (dim == 3 && flat) {
+    mem_free(list);
+    return fail(DKHO_E_INPUT, "Delaunay triangulation: %lld flat tetrahedra: points are cospherical or coplanar",
+                (long long)flat);
   }
   qsort(list, (size_t)at, (size_t)(dim + 1) * sizeof *list, dim == 2 ? compare_tops2 : compare_tops3);
   *count = at;
@@ -96,10 +106,10 @@ static dkho_status collect(qhT *qh, int dim, int64_t n, const double *x, int64_t
 }
 
 /* The first line that Qhull said. */
-static dkho_status qhull_failure(int code, FILE *said, char *text) {
-  fflush(said);
-  text[strcspn(text, "\r\n")] = 0;
-  return fail(code == qh_ERRmem ? DKHO_E_MEMORY : DKHO_E_INPUT, "Delaunay triangulation: %s", text);
+static dkho_status qhull_failure(int code, FILE *said, char *const *text) {
+  fflush(said); /* sets *text */
+  return fail(code == qh_ERRmem ? DKHO_E_MEMORY : DKHO_E_INPUT, "Delaunay triangulation: %.*s",
+              (int)strcspn(*text, "\r\n"), *text);
 }
 
 dkho_status delaunay(int dim, int64_t n, const double *x, int64_t *count, int32_t **tops) {
@@ -126,7 +136,7 @@ dkho_status delaunay(int dim, int64_t n, const double *x, int64_t *count, int32_
   qhT state, *qh = &state;
   qh_zero(qh, said);
   int code = qh_new_qhull(qh, dim, (int)n, copy, False, command, NULL, said);
-  dkho_status s = code ? qhull_failure(code, said, text) : collect(qh, dim, n, x, count, tops);
+  dkho_status s = code ? qhull_failure(code, said, &text) : collect(qh, dim, n, x, count, tops);
   int kept, bytes;
   qh_freeqhull(qh, !qh_ALL);
   qh_memfreeshort(qh, &kept, &bytes);

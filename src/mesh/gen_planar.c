@@ -128,20 +128,6 @@ static double ideal_interior(const gen_planar *p, double boundary) {
   return fmax(0, floor((1.05 * sum * 4 / sqrt(3) - boundary + 2 * (1 - p->holes)) / 2));
 }
 
-dkho_status planar_triangles(const planar *m, int64_t *count, int32_t **tops) {
-  TRY(delaunay(2, m->boundary + m->interior, m->x, count, tops));
-  int64_t kept = 0;
-  for (int64_t i = 0; i < *count; i++) {
-    const int32_t *v = *tops + 3 * i;
-    /* holes are convex: a triangle lies in one exactly when its three vertices are on it */
-    int hole = v[0] < m->boundary && v[1] < m->boundary && v[2] < m->boundary && m->label[v[0]] > 1 &&
-               m->label[v[0]] == m->label[v[1]] && m->label[v[0]] == m->label[v[2]];
-    if (!hole) memmove(*tops + 3 * kept++, v, 3 * sizeof *v);
-  }
-  *count = kept;
-  return DKHO_OK;
-}
-
 /* Labels; the boundary of the complex must be the polygons that were asked for. */
 static dkho_status label_boundary(const planar *m, cx *c) {
   char text[HOLES_MAX + 2][16];
@@ -185,12 +171,9 @@ static dkho_status make_planar(planar *m, const double *cumulative, double bound
   for (int side = 0; side < 4; side++) place_side(m, side, cumulative + side * (STEPS + 1));
   for (int i = 0; i < p->holes; i++) place_hole(m, i);
   TRY(planar_relax(m, target));
-  int64_t count;
-  int32_t *tri;
-  TRY(planar_triangles(m, &count, &tri));
-  dkho_status s = cx_build(out, 2, m->room, m->x, 2, count, tri, CX_APPEARANCE);
-  mem_free(tri);
-  return s == DKHO_OK ? label_boundary(m, *out) : s;
+  TRY(planar_triangulate(m));
+  TRY(cx_build(out, 2, m->room, m->x, 2, m->triangles, m->tri, CX_APPEARANCE));
+  return label_boundary(m, *out);
 }
 
 dkho_status cx_planar(cx **out, const gen_planar *p) {
@@ -209,6 +192,8 @@ dkho_status cx_planar(cx **out, const gen_planar *p) {
     cx_free(*out);
     *out = NULL;
   }
+  mem_free(m.twin);
+  mem_free(m.tri);
   mem_free(m.label);
   mem_free(m.x);
   mem_free(cumulative);
@@ -217,17 +202,19 @@ dkho_status cx_planar(cx **out, const gen_planar *p) {
 
 dkho_status cx_darcy(cx **out, const char *resolution) {
   static const double hole[2][3] = {{-0.45, 0.30, 0.22}, {0.35, -0.40, 0.35}};
+  static const struct {
+    const char *name;
+    double h_near, h_far;
+    int64_t interior;
+  } known[] = {{"smoke", 0.08, 0.30, 0}, {"main", 0.015, 0.05, 5056}, {"refine", 0.008, 0.03, 0}};
   gen_planar p = {.half = 1, .holes = 2, .hole = hole, .near = 0.05, .far = 0.5};
   *out = NULL;
-  if (strcmp(resolution, "main") == 0) {
-    p.h_near = 0.015;
-    p.h_far = 0.05;
-    p.interior = 5056;
-  } else if (strcmp(resolution, "smoke") == 0) {
-    p.h_near = 0.08;
-    p.h_far = 0.30;
-  } else {
-    return fail(DKHO_E_INPUT, "darcy: resolution \"%s\", expected \"smoke\" or \"main\"", resolution);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (strcmp(resolution, known[i].name) != 0) continue;
+    p.h_near = known[i].h_near;
+    p.h_far = known[i].h_far;
+    p.interior = known[i].interior;
+    return cx_planar(out, &p);
   }
-  return cx_planar(out, &p);
+  return fail(DKHO_E_INPUT, "darcy: resolution \"%s\", expected \"smoke\", \"main\" or \"refine\"", resolution);
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS_GROWING = 2, ROUNDS_FINAL = 30, ROUNDS_WIDENING = 8 };
-static const double NARROW = 35 * M_PI / 180;
+enum { ROUNDS_GROWING = 4, ROUNDS_FINAL = 60, ROUNDS_WIDENING = 12 };
+static const double NARROW = 36 * M_PI / 180;
 
 typedef struct ranked {
   double key;
@@ -23,12 +23,15 @@ static int compare_ranked(const void *a, const void *b) {
   return (p->index > q->index) - (p->index < q->index);
 }
 
-static double area2(const double *a, const double *b, const double *c) {
-  return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+static double triangle_area2(const planar *m, int64_t i) {
+  const int32_t *v = m->tri + 3 * i;
+  return planar_area2(m->x + 2 * (int64_t)v[0], m->x + 2 * (int64_t)v[1], m->x + 2 * (int64_t)v[2]);
 }
 
-static void centroid(const double *x, const int32_t *v, double *g) {
-  for (int j = 0; j < 2; j++) g[j] = (x[2 * v[0] + j] + x[2 * v[1] + j] + x[2 * v[2] + j]) / 3;
+static void centroid(const planar *m, int64_t i, double *g) {
+  const int32_t *v = m->tri + 3 * i;
+  for (int j = 0; j < 2; j++)
+    g[j] = (m->x[2 * (int64_t)v[0] + j] + m->x[2 * (int64_t)v[1] + j] + m->x[2 * (int64_t)v[2] + j]) / 3;
 }
 
 static void circumcentre(const double *a, const double *b, const double *c, double *out) {
@@ -38,59 +41,59 @@ static void circumcentre(const double *a, const double *b, const double *c, doub
   out[1] = a[1] + (u[0] * vv - v[0] * uu) / d;
 }
 
-/* Adds `count` points at the centroids of the triangles with the largest area/h². */
-static dkho_status insert_points(planar *m, int64_t count) {
-  int64_t triangles;
-  int32_t *tri;
-  ranked *rank = NULL;
-  TRY(planar_triangles(m, &triangles, &tri));
-  if (!MEM_NEW(rank, triangles)) {
-    mem_free(tri);
-    return DKHO_E_MEMORY;
-  }
-  for (int64_t i = 0; i < triangles; i++) {
-    const int32_t *v = tri + 3 * i;
+/* Triangles by area/h², largest first; owned by the caller. */
+static dkho_status rank_triangles(const planar *m, ranked **out) {
+  if (!(*out = mem_alloc((size_t)m->triangles, sizeof **out))) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < m->triangles; i++) {
     double g[2];
-    centroid(m->x, v, g);
+    centroid(m, i, g);
     double h = planar_size(m->p, g);
-    rank[i] = (ranked){area2(m->x + 2 * v[0], m->x + 2 * v[1], m->x + 2 * v[2]) / (h * h), (int32_t)i};
+    (*out)[i] = (ranked){triangle_area2(m, i) / (h * h), (int32_t)i};
   }
-  qsort(rank, (size_t)triangles, sizeof *rank, compare_ranked);
-  for (int64_t i = 0; i < count && i < triangles; i++)
-    centroid(m->x, tri + 3 * (int64_t)rank[i].index, m->x + 2 * (m->boundary + m->interior++));
-  mem_free(rank);
-  mem_free(tri);
+  qsort(*out, (size_t)m->triangles, sizeof **out, compare_ranked);
   return DKHO_OK;
 }
 
-/* Takes away the `count` interior points whose triangles are smallest against h². */
-static dkho_status remove_points(planar *m, int64_t count) {
-  int64_t triangles, kept = 0;
-  int32_t *tri;
-  ranked *rank = NULL;
-  TRY(planar_triangles(m, &triangles, &tri));
-  if (!MEM_NEW(rank, m->interior)) {
-    mem_free(tri);
-    return DKHO_E_MEMORY;
-  }
-  double *x = m->x + 2 * m->boundary;
-  for (int64_t i = 0; i < m->interior; i++) rank[i].index = (int32_t)i;
-  for (int64_t p = 0; p < 3 * triangles; p++) {
-    const int32_t *v = tri + p / 3 * 3;
-    int64_t i = tri[p] - m->boundary;
+/* Interior points (numbered from 0) by the area/h² of the triangles round them, smallest first; owned by the caller. */
+static dkho_status rank_points(const planar *m, ranked **out) {
+  if (!(*out = mem_alloc((size_t)m->interior, sizeof **out))) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < m->interior; i++) (*out)[i].index = (int32_t)i;
+  for (int64_t p = 0; p < 3 * m->triangles; p++) {
+    int64_t i = m->tri[p] - m->boundary;
     if (i < 0) continue;
-    double h = planar_size(m->p, x + 2 * i);
-    rank[i].key -= area2(m->x + 2 * v[0], m->x + 2 * v[1], m->x + 2 * v[2]) / (h * h);
+    double h = planar_size(m->p, m->x + 2 * (int64_t)m->tri[p]);
+    (*out)[i].key -= triangle_area2(m, p / 3) / (h * h);
   }
-  qsort(rank, (size_t)m->interior, sizeof *rank, compare_ranked);
-  for (int64_t i = 0; i < count; i++) x[2 * (int64_t)rank[i].index] = NAN;
-  for (int64_t i = 0; i < m->interior; i++) {
-    if (!isnan(x[2 * i])) memmove(x + 2 * kept++, x + 2 * i, 2 * sizeof *x);
-  }
-  m->interior = kept;
-  mem_free(rank);
-  mem_free(tri);
+  qsort(*out, (size_t)m->interior, sizeof **out, compare_ranked);
   return DKHO_OK;
+}
+
+/* Adds up to `count` points at the centroids of the largest triangles. */
+static dkho_status insert_points(planar *m, int64_t count) {
+  ranked *large;
+  TRY(rank_triangles(m, &large));
+  for (int64_t i = 0; i < count && i < m->triangles; i++)
+    centroid(m, large[i].index, m->x + 2 * (m->boundary + m->interior++));
+  mem_free(large);
+  return planar_triangulate(m);
+}
+
+/* Carries the `count` most crowded points to the centroids of the largest triangles. */
+static dkho_status carry_points(planar *m, int64_t count) {
+  ranked *large = NULL, *crowded = NULL;
+  double *place = NULL;
+  dkho_status s = rank_triangles(m, &large);
+  if (s == DKHO_OK) s = rank_points(m, &crowded);
+  if (s == DKHO_OK && !MEM_NEW(place, 2 * count)) s = DKHO_E_MEMORY;
+  if (s == DKHO_OK) {
+    for (int64_t i = 0; i < count; i++) centroid(m, large[i].index, place + 2 * i);
+    for (int64_t i = 0; i < count; i++)
+      memcpy(m->x + 2 * (m->boundary + crowded[i].index), place + 2 * i, 2 * sizeof *place);
+  }
+  mem_free(place);
+  mem_free(crowded);
+  mem_free(large);
+  return s == DKHO_OK ? planar_triangulate(m) : s;
 }
 
 /* Keeps a moved point clear of the boundary by a third of the local size. */
@@ -105,114 +108,111 @@ static void keep_inside(const gen_planar *p, double *x) {
   for (int j = 0; j < 2; j++) x[j] = fmax(-p->half + gap, fmin(p->half - gap, x[j]));
 }
 
+/* Takes moves back, from old, until no triangle is turned over. */
+static void undo_folds(planar *m, const double *old) {
+  for (int undone = 1; undone;) {
+    undone = 0;
+    for (int64_t p = 0; p < 3 * m->triangles; p++) {
+      double *x = m->x + 2 * (int64_t)m->tri[p];
+      const double *was = old + 2 * (int64_t)m->tri[p];
+      if (triangle_area2(m, p / 3) > 0 || (x[0] == was[0] && x[1] == was[1])) continue;
+      memcpy(x, was, 2 * sizeof *x);
+      undone = 1;
+    }
+  }
+}
+
 /* One round: each interior point moves to the mean of the circumcentres of its triangles, weighted by area/h⁴ (optimal
- * Delaunay smoothing with a density that asks for triangles of area ∝ h²). A circumcentre outside its triangle by more
- * than the centroid's distance is pulled in, or boundary triangles would throw points out. */
-static dkho_status smooth(planar *m, double *sum) {
-  int64_t triangles, n = m->boundary + m->interior;
-  int32_t *tri;
-  TRY(planar_triangles(m, &triangles, &tri));
+ * Delaunay smoothing with a density that asks for triangles of area ∝ h²). A circumcentre far from its centroid is pulled
+ * in, or the triangles at the boundary would throw points out. work: room × 5. */
+static void smooth(planar *m, double *work) {
+  int64_t n = m->boundary + m->interior;
+  double *sum = work, *old = work + 3 * m->room;
   memset(sum, 0, (size_t)(3 * n) * sizeof *sum);
-  for (int64_t i = 0; i < triangles; i++) {
-    const int32_t *v = tri + 3 * i;
-    const double *a = m->x + 2 * v[0], *b = m->x + 2 * v[1], *c = m->x + 2 * v[2];
+  memcpy(old, m->x, (size_t)(2 * n) * sizeof *old);
+  for (int64_t i = 0; i < m->triangles; i++) {
+    const int32_t *v = m->tri + 3 * i;
     double g[2], centre[2];
-    centroid(m->x, v, g);
-    circumcentre(a, b, c, centre);
-    double h = planar_size(m->p, g), area = area2(a, b, c), weight = area / (h * h * h * h);
+    centroid(m, i, g);
+    circumcentre(m->x + 2 * (int64_t)v[0], m->x + 2 * (int64_t)v[1], m->x + 2 * (int64_t)v[2], centre);
+    double h = planar_size(m->p, g), area = triangle_area2(m, i), weight = area / (h * h * h * h);
     double reach = hypot(centre[0] - g[0], centre[1] - g[1]), most = sqrt(area) / 2;
     double part = reach > most ? most / reach : 1;
     for (int j = 0; j < 3; j++) {
-      for (int q = 0; q < 2; q++) sum[3 * v[j] + q] += weight * (g[q] + part * (centre[q] - g[q]));
-      sum[3 * v[j] + 2] += weight;
+      double *to = sum + 3 * (int64_t)v[j];
+      for (int q = 0; q < 2; q++) to[q] += weight * (g[q] + part * (centre[q] - g[q]));
+      to[2] += weight;
     }
   }
-  mem_free(tri);
   for (int64_t i = m->boundary; i < n; i++) {
     if (!(sum[3 * i + 2] > 0)) continue;
     for (int q = 0; q < 2; q++) m->x[2 * i + q] = sum[3 * i + q] / sum[3 * i + 2];
     keep_inside(m->p, m->x + 2 * i);
   }
-  return DKHO_OK;
-}
-
-/* Triangles of each vertex, three per triangle: ptr (n + 1), list; both from a. */
-static dkho_status vertex_stars(arena *a, int64_t n, int64_t triangles, const int32_t *tri, int64_t **ptr,
-                                int32_t **list) {
-  if (!ARENA_NEW(a, *ptr, n + 2) || !ARENA_NEW(a, *list, 3 * triangles)) return DKHO_E_MEMORY;
-  for (int64_t p = 0; p < 3 * triangles; p++) (*ptr)[tri[p] + 2]++;
-  for (int64_t i = 0; i < n; i++) (*ptr)[i + 2] += (*ptr)[i + 1];
-  for (int64_t p = 0; p < 3 * triangles; p++) (*list)[(*ptr)[tri[p] + 1]++] = (int32_t)(p / 3);
-  return DKHO_OK;
+  undo_folds(m, old);
+  planar_flip(m);
 }
 
 /* Smallest angle of the triangles in a star, in radians; negative when one is turned over. */
-static double star_angle(const double *x, const int32_t *tri, const int32_t *star, int64_t count) {
+static double star_angle(const planar *m, const int32_t *star, int64_t count) {
   double least = M_PI;
   for (int64_t i = 0; i < count; i++) {
-    const int32_t *v = tri + 3 * (int64_t)star[i];
-    const double *p[3] = {x + 2 * (int64_t)v[0], x + 2 * (int64_t)v[1], x + 2 * (int64_t)v[2]};
-    double turn = area2(p[0], p[1], p[2]);
+    const int32_t *v = m->tri + 3 * (int64_t)star[i];
+    double turn = triangle_area2(m, star[i]);
     for (int j = 0; j < 3; j++) {
-      const double *a = p[j], *b = p[(j + 1) % 3], *c = p[(j + 2) % 3];
+      const double *a = m->x + 2 * (int64_t)v[j], *b = m->x + 2 * (int64_t)v[(j + 1) % 3],
+                   *c = m->x + 2 * (int64_t)v[(j + 2) % 3];
       least = fmin(least, atan2(turn, (b[0] - a[0]) * (c[0] - a[0]) + (b[1] - a[1]) * (c[1] - a[1])));
     }
   }
   return least;
 }
 
-/* Moves vertex i by shrinking steps in eight directions while its star's smallest angle grows. */
-static void widen_star(double *x, int64_t i, double step, const int32_t *tri, const int32_t *star, int64_t count) {
+/* Moves point x by shrinking steps in eight directions while its star's smallest angle grows. */
+static void widen_star(const planar *m, double *x, const int32_t *star, int64_t count) {
   static const double way[8][2] = {{1, 0}, {1, 1}, {0, 1}, {-1, 1}, {-1, 0}, {-1, -1}, {0, -1}, {1, -1}};
-  double best = star_angle(x, tri, star, count);
-  for (int halving = 0; halving < 6; halving++, step /= 2) {
+  double best = star_angle(m, star, count), step = 0.2 * planar_size(m->p, x);
+  for (int halving = 0; halving < 6 && best < NARROW; halving++, step /= 2) {
     for (int j = 0; j < 8; j++) {
-      double old[2] = {x[2 * i], x[2 * i + 1]};
-      for (int q = 0; q < 2; q++) x[2 * i + q] += step * way[j][q];
-      double now = star_angle(x, tri, star, count);
+      double old[2] = {x[0], x[1]};
+      for (int q = 0; q < 2; q++) x[q] += step * way[j][q];
+      double now = star_angle(m, star, count);
       if (now > best)
         best = now;
       else
-        memcpy(x + 2 * i, old, sizeof old);
+        memcpy(x, old, sizeof old);
     }
   }
 }
 
-/* Widens the stars of the interior points of narrow triangles. The Delaunay triangulation taken afterwards has no smaller
- * least angle, because it is the one that maximises it. */
+/* Widens the stars of the interior points of narrow triangles. Going back to Delaunay afterwards makes no angle smaller
+ * than the least, because of all triangulations that one maximises it. */
 static dkho_status widen(planar *m) {
-  int64_t triangles, n = m->boundary + m->interior, *ptr;
-  int32_t *tri, *list;
+  int64_t *ptr;
+  int32_t *list;
   arena mem = {0};
-  TRY(planar_triangles(m, &triangles, &tri));
-  dkho_status s = vertex_stars(&mem, n, triangles, tri, &ptr, &list);
-  for (int64_t i = m->boundary; s == DKHO_OK && i < n; i++) {
-    const int32_t *star = list + ptr[i];
-    int64_t count = ptr[i + 1] - ptr[i];
-    if (star_angle(m->x, tri, star, count) < NARROW)
-      widen_star(m->x, i, 0.2 * planar_size(m->p, m->x + 2 * i), tri, star, count);
-  }
+  dkho_status s = planar_stars(m, &mem, &ptr, &list);
+  for (int64_t i = m->boundary; s == DKHO_OK && i < m->boundary + m->interior; i++)
+    widen_star(m, m->x + 2 * i, list + ptr[i], ptr[i + 1] - ptr[i]);
   arena_free(&mem);
-  mem_free(tri);
+  if (s == DKHO_OK) planar_flip(m);
   return s;
 }
 
 dkho_status planar_relax(planar *m, int64_t target) {
-  double *sum;
-  dkho_status s = DKHO_OK;
-  if (!MEM_NEW(sum, 3 * m->room)) return DKHO_E_MEMORY;
+  double *work;
+  if (!MEM_NEW(work, 5 * m->room)) return DKHO_E_MEMORY;
+  dkho_status s = planar_triangulate(m);
   while (s == DKHO_OK && m->interior < target) {
     int64_t more = m->interior + m->boundary / 2 + 1;
     s = insert_points(m, more < target - m->interior ? more : target - m->interior);
-    for (int i = 0; s == DKHO_OK && i < ROUNDS_GROWING; i++) s = smooth(m, sum);
+    for (int i = 0; s == DKHO_OK && i < ROUNDS_GROWING; i++) smooth(m, work);
   }
   for (int i = 0; s == DKHO_OK && i < ROUNDS_FINAL; i++) {
-    int64_t moved = i % 4 == 0 && i < ROUNDS_FINAL / 2 ? target / 50 : 0;
-    if (moved) s = remove_points(m, moved);
-    if (moved && s == DKHO_OK) s = insert_points(m, moved);
-    if (s == DKHO_OK) s = smooth(m, sum);
+    if (i % 8 == 0 && i < ROUNDS_FINAL / 2) s = carry_points(m, target / 50);
+    if (s == DKHO_OK) smooth(m, work);
   }
   for (int i = 0; s == DKHO_OK && i < ROUNDS_WIDENING; i++) s = widen(m);
-  mem_free(sum);
+  mem_free(work);
   return s;
 }

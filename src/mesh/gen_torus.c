@@ -23,6 +23,7 @@ typedef struct candidate {
 /* The surface during collapse. Corner 3f+j is vertex j of face f; the corners of a vertex form a list. */
 typedef struct surface {
   double major, minor;
+  double unit; /* of cost */
   int64_t vertices, faces;
   double *x;         /* vertices × 3 */
   int32_t *face;     /* faces × 3; the first entry is -1 when the face is gone */
@@ -111,9 +112,9 @@ static int before(const candidate *p, const candidate *q) {
   return p->a != q->a ? p->a < q->a : p->b < q->b;
 }
 
-/* Costs are rounded to 1e-9 of the natural scale so that ties are ties whatever the last bit of a cosine. */
+/* Costs are rounded to a small part of their natural scale so that ties are ties whatever the last bit of a cosine. */
 static dkho_status push(surface *s, int32_t a, int32_t b) {
-  double p[3], unit = 1e-9 * s->minor * s->minor * s->minor * s->minor;
+  double p[3];
   if (s->waiting == s->room) {
     int64_t room = s->room * 2;
     candidate *more = mem_resize(s->heap, (size_t)s->room, (size_t)room, sizeof *more);
@@ -123,7 +124,7 @@ static dkho_status push(surface *s, int32_t a, int32_t b) {
   }
   candidate c = {.a = a < b ? a : b, .b = a < b ? b : a, .version = s->version[a] + s->version[b]};
   merged_point(s, a, b, p);
-  c.cost = unit * floor(quadric_error(&s->q[a], &s->q[b], p) / unit + 0.5);
+  c.cost = floor(quadric_error(&s->q[a], &s->q[b], p) / s->unit + 0.5);
   c.tie = scatter(((uint64_t)c.a << 32) + (uint64_t)c.b);
   int64_t i = s->waiting++;
   for (; i > 0 && before(&c, &s->heap[(i - 1) / 2]); i = (i - 1) / 2) s->heap[i] = s->heap[(i - 1) / 2];
@@ -244,6 +245,9 @@ static dkho_status make_grid(surface *s, int nu, int nv) {
   s->vertices = (int64_t)nu * nv;
   s->faces = 2 * s->vertices;
   s->room = 4 * s->vertices;
+  /* an error is an area times a squared height, h² (h²/minor)² in size */
+  double h = 2 * M_PI * s->minor / nv, height = h * h / s->minor;
+  s->unit = 1e-4 * h * h * height * height;
   if (!ARENA_NEW(&s->mem, s->x, 3 * s->vertices) || !ARENA_NEW(&s->mem, s->face, 3 * s->faces) ||
       !ARENA_NEW(&s->mem, s->head, s->vertices) || !ARENA_NEW(&s->mem, s->next, 3 * s->faces) ||
       !ARENA_NEW(&s->mem, s->version, s->vertices) || !ARENA_NEW(&s->mem, s->mark, s->vertices) ||

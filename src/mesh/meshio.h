@@ -4,8 +4,10 @@
 
 #include "mesh/cx.h"
 
-/* By the file's ending and first bytes: Gmsh .msh 2.2 and 4.1 (ASCII, binary), .vtu (ASCII, base64, appended; zlib or
- * raw), .obj, .off. Physical groups become labels. Rules for odd input are in docs/FORMATS.md. */
+/* By the file's first bytes or ending: Gmsh .msh 2.2 and 4.1 (ASCII, binary), .vtu (ASCII, base64, appended; zlib or
+ * raw), .obj, .off. Physical groups become labels. Rules for odd input are in docs/FORMATS.md, "Mesh files"; what they
+ * drop or turn round is logged. Simplices below the top are numbered as by CX_LEX. A bad file gives DKHO_E_FORMAT, or
+ * DKHO_E_NONFINITE for a coordinate. */
 dkho_status mesh_read(cx **out, const char *path);
 /* The same from memory; `format` is "msh", "vtu", "obj" or "off", `name` is for messages. The fuzzers' entrance. */
 dkho_status mesh_read_memory(cx **out, const void *bytes, size_t size, const char *format, const char *name);
@@ -16,9 +18,10 @@ typedef struct mesh_field {
   int degree, channels;
   const double *data;
 } mesh_field;
-/* .vtu for ParaView: top simplices, edges and vertices as native cells with their cochains; a 1-cochain gets its
- * Whitney vector field at the barycentres of the top simplices ("NAME_vector"). Binary appended, deterministic bytes.
- */
+/* .vtu for ParaView: the simplices of every degree as cells with their cochains (NaN on cells of other degrees, point
+ * data for degree 0), labels, and for a 1-cochain its Whitney vector field at the barycentres of the top simplices
+ * ("NAME_vector", "NAME_c_vector" for channel c of several). Binary appended, deterministic bytes. Refuses fields called
+ * degree, index or label, which are the file's own. */
 dkho_status mesh_write_vtu(const char *path, int force, const cx *c, int fields, const mesh_field *field);
 /* Whitney interpolation of a 1-cochain (n[1] doubles) at the barycentre of each top simplex: out n[dim] × gdim. */
 void mesh_whitney(const cx *c, const double *u, double *out);

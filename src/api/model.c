@@ -1,0 +1,294 @@
+/* model.c: trained operators of the public header. */
+#include "api/api.h"
+#include "run/evaluate.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_LIMIT = 4096 };
+
+/* An engine with its threads; a call takes one from the shelf and puts it back, so calls may overlap. */
+typedef struct desk {
+  struct desk *next;
+  int threads; /* as asked for */
+  pool *pool;
+  feeder *feed;
+} desk;
+
+struct dkho_model {
+  oper *o;
+  int inputs, *input; /* fields of role input and global, in field order, inputs first */
+  pthread_mutex_t lock;
+  desk *shelf;
+};
+
+static void desk_free(desk *d) {
+  if (!d) return;
+  feeder_free(d->feed);
+  pool_free(d->pool);
+  mem_free(d);
+}
+
+static dkho_status desk_take(dkho_model *m, int threads, desk **out) {
+  pthread_mutex_lock(&m->lock);
+  desk **at = &m->shelf;
+  while (*at && (*at)->threads != threads) at = &(*at)->next;
+  desk *d = *at;
+  if (d) *at = d->next;
+  pthread_mutex_unlock(&m->lock);
+  *out = d;
+  if (d) return DKHO_OK;
+  if (!MEM_NEW(d, 1)) return DKHO_E_MEMORY;
+  d->threads = threads;
+  dkho_status s = pool_create(&d->pool, threads);
+  if (s == DKHO_OK) s = feeder_create(&d->feed, m->o, 0, ENGINE_PREDICT, d->pool);
+  if (s != DKHO_OK) {
+    desk_free(d);
+    return s;
+  }
+  engine_bind(d->feed->e, m->o->value);
+  *out = d;
+  return DKHO_OK;
+}
+
+static void desk_return(dkho_model *m, desk *d) {
+  pthread_mutex_lock(&m->lock);
+  d->next = m->shelf;
+  m->shelf = d;
+  pthread_mutex_unlock(&m->lock);
+}
+
+static dkho_status list_inputs(dkho_model *m) {
+  const data_spec *s = &m->o->spec;
+  if (!MEM_NEW(m->input, s->fields)) return DKHO_E_MEMORY;
+  for (int role = 0; role < 2; role++)
+    for (int i = 0; i < s->fields; i++)
+      if (s->field[i].role == (role ? DATA_GLOBAL : DATA_INPUT)) m->input[m->inputs++] = i;
+  return DKHO_OK;
+}
+
+dkho_status dkho_model_load(dkho_model **out, const char *path) {
+  char best[PATH_LIMIT];
+  struct stat st;
+  *out = NULL;
+  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+    if (snprintf(best, sizeof best, "%s/best.st", path) >= PATH_LIMIT)
+      return fail(DKHO_E_INPUT, "the name of the run is too long");
+    path = best;
+  }
+  dkho_model *m;
+  if (!MEM_NEW(m, 1)) return DKHO_E_MEMORY;
+  pthread_mutex_init(&m->lock, NULL);
+  dkho_status s = oper_load(&m->o, path);
+  if (s == DKHO_OK) s = list_inputs(m);
+  if (s == DKHO_OK)
+    *out = m;
+  else
+    dkho_model_free(m);
+  return s;
+}
+
+dkho_status dkho_model_save(const dkho_model *m, const char *path, int force) {
+  return oper_save(m->o, NULL, path, force);
+}
+
+void dkho_model_free(dkho_model *m) {
+  if (!m) return;
+  while (m->shelf) {
+    desk *d = m->shelf;
+    m->shelf = d->next;
+    desk_free(d);
+  }
+  oper_free(m->o);
+  mem_free(m->input);
+  pthread_mutex_destroy(&m->lock);
+  mem_free(m);
+}
+
+int dkho_model_inputs(const dkho_model *m) {
+  return m->inputs;
+}
+int64_t dkho_model_parameters(const dkho_model *m) {
+  return m->o->p->total;
+}
+
+dkho_status dkho_model_input(const dkho_model *m, int i, dkho_field_info *out) {
+  if (i < 0 || i >= m->inputs) return fail(DKHO_E_INPUT, "input %d: expected 0 … %d", i, m->inputs - 1);
+  api_field_info(&m->o->spec.field[m->input[i]], m->o->site[0].c, out);
+  return DKHO_OK;
+}
+
+dkho_status dkho_model_output(const dkho_model *m, dkho_field_info *out) {
+  api_field_info(&m->o->spec.field[m->o->target], m->o->site[0].c, out);
+  return DKHO_OK;
+}
+
+dkho_status dkho_model_complex(const dkho_model *m, dkho_complex **out) {
+  cx *c = NULL;
+  *out = NULL;
+  TRY(cx_get(&c, m->o->source, "c0/"));
+  return api_wrap(out, c);
+}
+
+typedef struct call {
+  const dkho_model *m;
+  const feeder *f;
+  const void *const *inputs;
+  float *out;
+} call;
+
+static int64_t extent(const dkho_model *m, int field) {
+  const data_field *f = &m->o->spec.field[field];
+  return (f->role == DATA_GLOBAL ? 1 : m->o->site[0].c->n[f->degree]) * f->channels;
+}
+
+static dkho_status fill(void *ctx, const lane *l, int64_t i) {
+  const call *c = ctx;
+  const float *in[DATA_FIELDS_MAX];
+  const double *global[DATA_FIELDS_MAX];
+  int ins = 0, globals = 0;
+  for (int k = 0; k < c->m->inputs; k++) {
+    int field = c->m->input[k];
+    int64_t at = i * extent(c->m, field);
+    if (c->m->o->spec.field[field].role == DATA_INPUT)
+      in[ins++] = (const float *)c->inputs[k] + at;
+    else
+      global[globals++] = (const double *)c->inputs[k] + at;
+  }
+  feeder_fill(c->f, l, in, global, NULL);
+  return DKHO_OK;
+}
+
+static dkho_status take(void *ctx, const lane *l, int64_t i) {
+  const call *c = ctx;
+  feeder_take(c->f, l, c->out + i * extent(c->m, c->m->o->target));
+  return DKHO_OK;
+}
+
+dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const void *const *inputs, float *out) {
+  if (m->o->sites != 1)
+    return fail(DKHO_E_INPUT, "the model lives on %d complexes; predict a data set that says which sample is on which",
+                m->o->sites);
+  if (batch < 0) return fail(DKHO_E_INPUT, "batch %lld: expected ≥ 0", (long long)batch);
+  for (int i = 0; i < m->inputs; i++)
+    if (!inputs[i]) return fail(DKHO_E_INPUT, "input '%s' is missing", m->o->spec.field[m->input[i]].name);
+  desk *d = NULL;
+  TRY(desk_take(m, threads, &d));
+  call c = {m, d->feed, inputs, out};
+  engine_batch b = {.count = batch, .fill = fill, .take = take, .ctx = &c};
+  dkho_status s = engine_predict(d->feed->e, &b);
+  desk_return(m, d);
+  return s;
+}
+
+/* ---- predictions of a data set into files ---- */
+
+typedef struct sink {
+  const dkho_model *m;
+  const dataset *d;
+  const char *path;
+  int force;
+  st_writer *w;
+  int64_t limit, written;
+} sink;
+
+static dkho_status to_container(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
+  sink *s = ctx;
+  (void)complex, (void)sample;
+  return st_write(s->w, prediction, (size_t)(count * extent(s->m, s->m->o->target)) * sizeof *prediction);
+}
+
+/* NAME.vtu becomes NAME-000123.vtu, with the prediction, the reference and their difference. */
+static dkho_status to_vtu(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
+  sink *s = ctx;
+  const oper *o = s->m->o;
+  const data_field *t = &o->spec.field[o->target];
+  int64_t n = o->site[complex].c->n[t->degree] * t->channels;
+  double *values;
+  if (!MEM_NEW(values, 3 * n)) return DKHO_E_MEMORY;
+  dkho_status status = DKHO_OK;
+  for (int64_t i = 0; status == DKHO_OK && i < count && s->written < s->limit; i++, s->written++) {
+    const float *p = prediction + i * n, *y = dataset_value(s->d, o->target, sample[i]);
+    for (int64_t k = 0; k < n; k++) {
+      values[k] = (double)p[k], values[n + k] = (double)y[k];
+      values[2 * n + k] = values[k] - values[n + k];
+    }
+    char path[PATH_LIMIT];
+    snprintf(path, sizeof path, "%.*s-%06lld.vtu", (int)strlen(s->path) - 4, s->path, (long long)sample[i]);
+    dkho_field fields[3] = {{"prediction", t->degree, t->channels, values},
+                            {"reference", t->degree, t->channels, values + n},
+                            {"difference", t->degree, t->channels, values + 2 * n}};
+    dkho_complex view = {o->site[complex].own};
+    status = dkho_complex_export(&view, path, s->force, 3, fields);
+  }
+  mem_free(values);
+  return status;
+}
+
+static dkho_status open_container(sink *s, int64_t count, const int64_t *sample) {
+  const data_field *t = &s->m->o->spec.field[s->m->o->target];
+  uint64_t list = (uint64_t)count, shape[3] = {list, (uint64_t)s->m->o->site[0].c->n[t->degree], (uint64_t)t->channels};
+  TRY(st_create(&s->w, s->path, s->force));
+  TRY(st_put_meta(s->w, "dkho.kind", "prediction"));
+  TRY(st_put_meta(s->w, "dkho.version", dkho_version()));
+  TRY(st_put_meta(s->w, "dkho.target", t->name));
+  TRY(st_declare(s->w, "sample", ST_I64, 1, &list));
+  TRY(st_declare(s->w, "prediction", ST_F32, 3, shape));
+  return st_write(s->w, sample, (size_t)count * sizeof *sample);
+}
+
+static int is_vtu(const char *path) {
+  return strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".vtu") == 0;
+}
+
+static dkho_status predict_all(sink *s, judge *j, int64_t count, const int64_t *sample) {
+  if (is_vtu(s->path)) return judge_predict(j, s->m->o->value, count, sample, "predicting", to_vtu, s);
+  if (s->m->o->sites != 1) return fail(DKHO_E_INPUT, "predictions on several complexes go to .vtu files only");
+  dkho_status status = open_container(s, count, sample);
+  if (status == DKHO_OK) status = judge_predict(j, s->m->o->value, count, sample, "predicting", to_container, s);
+  if (status == DKHO_OK) return st_commit(s->w);
+  st_abort(s->w);
+  return status;
+}
+
+/* The samples of a split, or all, at most `limit`. */
+static dkho_status choose(const dataset *d, const char *split, int64_t **all, const int64_t **sample, int64_t *count) {
+  for (int i = 0; split && i < DATA_SPLITS; i++)
+    if (strcmp(split, data_split_name((data_split)i)) == 0) {
+      *sample = dataset_split(d, (data_split)i, count);
+      return DKHO_OK;
+    }
+  if (split) return fail(DKHO_E_INPUT, "unknown split '%s'; there are train, val, test", split);
+  *count = dataset_samples(d);
+  if (!MEM_NEW(*all, *count)) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < *count; i++) (*all)[i] = i;
+  *sample = *all;
+  return DKHO_OK;
+}
+
+dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split, const char *path, int force,
+                              int threads, int64_t limit) {
+  dataset *d = NULL;
+  judge *j = NULL;
+  pool *p = NULL;
+  int64_t *all = NULL, count = 0;
+  const int64_t *sample = NULL;
+  if (strlen(path) > PATH_LIMIT - 64) return fail(DKHO_E_INPUT, "the name of the output is too long");
+  TRY(dataset_open(&d, data));
+  dkho_status s;
+  TRY_GOTO(oper_matches(m->o, d));
+  TRY_GOTO(choose(d, split, &all, &sample, &count));
+  if (limit > 0 && limit < count) count = limit;
+  TRY_GOTO(pool_create(&p, threads));
+  TRY_GOTO(judge_create(&j, m->o, d, p));
+  sink out = {.m = m, .d = d, .path = path, .force = force, .limit = limit > 0 ? limit : INT64_MAX};
+  s = predict_all(&out, j, count, sample);
+done:
+  judge_free(j);
+  pool_free(p);
+  mem_free(all);
+  dataset_free(d);
+  return s;
+}

@@ -1,0 +1,212 @@
+/* config.c: options to configuration to JSON and back. */
+#include "run/config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const data_recipe generic_recipe = {NULL, 0.15, 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"};
+
+static dkho_status range_error(const char *name, double found, const char *expected) {
+  return fail(DKHO_E_INPUT, "%s: found %g, expected %s", name, found, expected);
+}
+
+dkho_status config_model(oper_request *out, const data_recipe *recipe, const dkho_train_options *o) {
+  *out =
+      (oper_request){.seed = o->seed, .modes = o->modes >= 0 ? o->modes : recipe->modes, .harmonic = recipe->harmonic};
+  dkho_config *c = &out->cfg;
+  TRY(dkho_config_size(o->size ? o->size : "small", c));
+  if (o->h) c->h = o->h;
+  if (o->c) c->c = o->c;
+  if (o->layers) c->layers = o->layers;
+  if (o->substeps) c->substeps = o->substeps;
+  c->tau_range = o->tau_range >= 0 ? o->tau_range : recipe->tau_range;
+  if (o->lag_scale >= 0) c->lag_scale = o->lag_scale;
+  c->loss_eps = sqrt(recipe->loss_eps); /* the recipe's floor is that of Σy² */
+  if (o->variant) TRY(dkho_variant_parse(o->variant, &c->variant));
+  if (o->start) TRY(dkho_start_parse(o->start, &c->start));
+  if (o->metric) TRY(dec_metric_parse(o->metric, &c->metric));
+  TRY(feat_profile_parse(o->profile ? o->profile : "conditioned", &out->profile));
+  if (c->variant == DKHO_NO_HARMONIC && !recipe->harmonic)
+    return fail(DKHO_E_INPUT,
+                "variant no_harmonic: target '%s' has no harmonic branch to leave out; its variants are full, "
+                "no_dirac, no_phase",
+                recipe->target ? recipe->target : "");
+  return DKHO_OK;
+}
+
+/* A target by name, by degree, or the first one. */
+static dkho_status find_target(const dataset *d, const char *wanted, int *field) {
+  const data_field *f = dataset_field(d);
+  int degree = wanted && strlen(wanted) == 1 && wanted[0] >= '0' && wanted[0] <= '3' ? wanted[0] - '0' : -1;
+  for (*field = 0; (!wanted || degree >= 0) && *field < dataset_fields(d); ++*field)
+    if (f[*field].role == DATA_TARGET && (!wanted || f[*field].degree == degree)) return DKHO_OK;
+  return dataset_need_target(d, wanted ? wanted : "", field);
+}
+
+static dkho_status check_numbers(const run_config *c) {
+  if (c->epochs < 1 || c->epochs > 1000000) return range_error("epochs", (double)c->epochs, "1 … 1,000,000");
+  if (c->batch < 1 || c->batch > 65536) return range_error("batch", (double)c->batch, "1 … 65,536");
+  if (!(c->lr > 0 && c->lr <= 10)) return range_error("lr", c->lr, "a number in (0, 10]");
+  if (!(c->weight_decay >= 0 && c->weight_decay <= 1)) return range_error("weight decay", c->weight_decay, "0 … 1");
+  if (!(c->clip >= 0)) return range_error("clip", c->clip, "a number ≥ 0 (0: none)");
+  if (!(c->ema >= 0 && c->ema < 1)) return range_error("ema", c->ema, "0 ≤ ema < 1");
+  if (c->warmup < 0) return range_error("warmup", (double)c->warmup, "≥ 0 steps");
+  if (c->train_samples < 0) return range_error("train samples", (double)c->train_samples, "≥ 0");
+  return DKHO_OK;
+}
+
+dkho_status config_resolve(run_config *c, const dataset *d, const char *path, const dkho_train_options *o) {
+  *c = (run_config){0};
+  int field;
+  TRY(find_target(d, o->target, &field));
+  const data_field *f = &dataset_field(d)[field];
+  const data_recipe *recipe = dataset_recipe(d, f->name);
+  if (!recipe) recipe = &generic_recipe;
+  TRY(config_model(&c->oper, recipe, o));
+  c->oper.target = field;
+  c->target = arena_strdup(&c->mem, f->name);
+  c->metrics = arena_strdup(&c->mem, recipe->metrics);
+  c->data = arena_strdup(&c->mem, path);
+  if (!c->target || !c->metrics || !c->data) return DKHO_E_MEMORY;
+  st_hash(dataset_file(d), c->data_hash);
+  c->epochs = o->epochs ? o->epochs : recipe->epochs;
+  c->batch = o->batch ? o->batch : recipe->batch;
+  c->lr = o->lr >= 0 ? o->lr : recipe->lr;
+  c->weight_decay = o->weight_decay >= 0 ? o->weight_decay : recipe->weight_decay;
+  c->clip = o->clip >= 0 ? o->clip : 1;
+  c->ema = o->ema >= 0 ? o->ema : 0;
+  c->warmup = o->warmup;
+  c->train_samples = o->train_samples;
+  c->skip_nonfinite = o->skip_nonfinite;
+  c->seed = o->seed;
+  return check_numbers(c);
+}
+
+void config_free(run_config *c) {
+  arena_free(&c->mem);
+}
+
+dkho_status config_save_json(json_t *object, const char *path, int force) {
+  char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+  json_decref(object);
+  if (!text) return fail(DKHO_E_MEMORY, "%s: no memory for its text", path);
+  file_out f = {0};
+  dkho_status s = file_open(&f, path, force);
+  if (s == DKHO_OK) s = file_write(&f, text, strlen(text));
+  if (s == DKHO_OK) s = file_write(&f, "\n", 1);
+  if (s == DKHO_OK)
+    s = file_commit(&f);
+  else
+    file_abort(&f);
+  free(text);
+  return s;
+}
+
+dkho_status config_load_json(const char *path, json_t **out) {
+  file_map m;
+  json_error_t error;
+  TRY(file_map_open(&m, path));
+  *out = m.size ? json_loadb((const char *)m.bytes, m.size, JSON_REJECT_DUPLICATES, &error) : NULL;
+  dkho_status s = DKHO_OK;
+  if (!m.size)
+    s = fail(DKHO_E_FORMAT, "%s: the file is empty", path);
+  else if (!*out)
+    s = fail(DKHO_E_FORMAT, "%s: line %d: %s", path, error.line, error.text);
+  else if (!json_is_object(*out)) {
+    json_decref(*out);
+    s = fail(DKHO_E_FORMAT, "%s: not a JSON object", path);
+  }
+  file_map_close(&m);
+  return s;
+}
+
+dkho_status config_write(const run_config *c, const char *path, int force) {
+  const dkho_config *m = &c->oper.cfg;
+  json_t *j =
+      json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:s, s:s, s:s, s:s, s:i, s:i, s:I, "
+                "s:I, s:f, s:f, s:f, s:f, "
+                "s:I, s:I, s:b, s:I}",
+                "model", "dkho", "data", c->data, "data_hash", c->data_hash, "target", c->target, "metrics", c->metrics,
+                "h", m->h, "c", m->c, "layers", m->layers, "substeps", m->substeps, "tau_lo", m->tau_lo, "tau_range",
+                m->tau_range, "lag_scale", m->lag_scale, "loss_eps", m->loss_eps, "variant",
+                dkho_variant_name(m->variant), "start", dkho_start_name(m->start), "metric", dec_metric_name(m->metric),
+                "profile", feat_profile_name(c->oper.profile), "modes", c->oper.modes, "harmonic", c->oper.harmonic,
+                "epochs", (json_int_t)c->epochs, "batch", (json_int_t)c->batch, "lr", c->lr, "weight_decay",
+                c->weight_decay, "clip", c->clip, "ema", c->ema, "warmup", (json_int_t)c->warmup, "train_samples",
+                (json_int_t)c->train_samples, "skip_nonfinite", c->skip_nonfinite, "seed", (json_int_t)c->seed);
+  return config_save_json(j, path, force);
+}
+
+dkho_status config_data_path(const char *path, char **data) {
+  json_t *j = NULL;
+  TRY(config_load_json(path, &j));
+  const char *text = json_string_value(json_object_get(j, "data"));
+  dkho_status s = text ? DKHO_OK : fail(DKHO_E_FORMAT, "%s: 'data' is missing", path);
+  if (text && !(*data = mem_strdup(text))) s = DKHO_E_MEMORY;
+  json_decref(j);
+  return s;
+}
+
+/* The numbers of a configuration and where they go. */
+static dkho_status read_numbers(run_config *c, json_t *j, const char *path) {
+  dkho_config *m = &c->oper.cfg;
+  int64_t h, width, layers, substeps, modes, harmonic, seed;
+  TRY(spec_int(j, path, "h", NULL, 1, 4096, &h));
+  TRY(spec_int(j, path, "c", NULL, 1, 4096, &width));
+  TRY(spec_int(j, path, "layers", NULL, 1, DKHO_LAYERS_MAX, &layers));
+  TRY(spec_int(j, path, "substeps", NULL, 1, DKHO_SUBSTEPS_MAX, &substeps));
+  TRY(spec_int(j, path, "modes", NULL, 0, 4096, &modes));
+  TRY(spec_int(j, path, "harmonic", NULL, 0, 1, &harmonic));
+  TRY(spec_int(j, path, "seed", NULL, INT64_MIN, INT64_MAX, &seed));
+  TRY(spec_int(j, path, "epochs", NULL, 1, 1000000, &c->epochs));
+  TRY(spec_int(j, path, "batch", NULL, 1, 65536, &c->batch));
+  TRY(spec_int(j, path, "warmup", NULL, 0, INT64_MAX, &c->warmup));
+  TRY(spec_int(j, path, "train_samples", NULL, 0, INT64_MAX, &c->train_samples));
+  TRY(spec_number(j, path, "tau_lo", NULL, &m->tau_lo));
+  TRY(spec_number(j, path, "tau_range", NULL, &m->tau_range));
+  TRY(spec_number(j, path, "lag_scale", NULL, &m->lag_scale));
+  TRY(spec_number(j, path, "loss_eps", NULL, &m->loss_eps));
+  TRY(spec_number(j, path, "lr", NULL, &c->lr));
+  TRY(spec_number(j, path, "weight_decay", NULL, &c->weight_decay));
+  TRY(spec_number(j, path, "clip", NULL, &c->clip));
+  TRY(spec_number(j, path, "ema", NULL, &c->ema));
+  m->h = (int)h, m->c = (int)width, m->layers = (int)layers, m->substeps = (int)substeps;
+  c->oper.modes = (int)modes, c->oper.harmonic = (int)harmonic;
+  c->seed = c->oper.seed = (uint64_t)seed;
+  c->skip_nonfinite = json_is_true(json_object_get(j, "skip_nonfinite"));
+  return check_numbers(c);
+}
+
+static dkho_status read_texts(run_config *c, json_t *j, const char *path, const dataset *d) {
+  const char *variant, *start, *metric, *profile, *hash;
+  TRY(spec_text(j, path, "data", NULL, &c->mem, &c->data));
+  TRY(spec_text(j, path, "data_hash", NULL, &c->mem, &hash));
+  TRY(spec_text(j, path, "target", NULL, &c->mem, &c->target));
+  TRY(spec_text(j, path, "metrics", NULL, &c->mem, &c->metrics));
+  TRY(spec_text(j, path, "variant", NULL, &c->mem, &variant));
+  TRY(spec_text(j, path, "start", NULL, &c->mem, &start));
+  TRY(spec_text(j, path, "metric", NULL, &c->mem, &metric));
+  TRY(spec_text(j, path, "profile", NULL, &c->mem, &profile));
+  TRY(dkho_variant_parse(variant, &c->oper.cfg.variant));
+  TRY(dkho_start_parse(start, &c->oper.cfg.start));
+  TRY(dec_metric_parse(metric, &c->oper.cfg.metric));
+  TRY(feat_profile_parse(profile, &c->oper.profile));
+  st_hash(dataset_file(d), c->data_hash);
+  if (strcmp(hash, c->data_hash) != 0)
+    return fail(DKHO_E_INPUT, "%s: the run was made on data with hash %s, but %s has %s", path, hash,
+                st_path(dataset_file(d)), c->data_hash);
+  return dataset_need_target(d, c->target, &c->oper.target);
+}
+
+dkho_status config_read(run_config *c, const char *path, const dataset *d) {
+  *c = (run_config){0};
+  json_t *j = NULL;
+  TRY(config_load_json(path, &j));
+  dkho_status s = read_texts(c, j, path, d);
+  if (s == DKHO_OK) s = read_numbers(c, j, path);
+  json_decref(j);
+  if (s != DKHO_OK) config_free(c);
+  return s;
+}

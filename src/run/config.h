@@ -1,0 +1,35 @@
+/* config.h: what a run does, all defaults resolved; kept as config.json, from which a run is resumed. */
+#ifndef RUN_CONFIG_H
+#define RUN_CONFIG_H
+
+#include "run/oper.h"
+
+typedef struct run_config {
+  oper_request oper;
+  const char *target;  /* name of the field */
+  const char *metrics; /* list by which it is judged */
+  const char *data;    /* path of the data set */
+  char data_hash[33];
+  int64_t epochs, batch, warmup, train_samples;
+  double lr, weight_decay, clip, ema;
+  int skip_nonfinite;
+  uint64_t seed;
+  arena mem; /* of the texts */
+} run_config;
+
+/* Options and the recipe of the target make a configuration; says which option is wrong and what it may be. */
+dkho_status config_resolve(run_config *out, const dataset *d, const char *path, const dkho_train_options *o);
+/* The part that needs no data: the model a benchmark's recipe and these options give. target: its recipe's degree. */
+dkho_status config_model(oper_request *out, const data_recipe *recipe, const dkho_train_options *o);
+dkho_status config_write(const run_config *c, const char *path, int force);
+dkho_status config_read(run_config *out, const char *path, const dataset *d);
+/* Only the path of the data set, to open it before config_read. Owned by the caller (mem_free). */
+dkho_status config_data_path(const char *path, char **data);
+void config_free(run_config *c);
+
+/* Reads a JSON object from a file, with errors that name it. */
+dkho_status config_load_json(const char *path, json_t **out);
+/* Writes an object, replacing the file atomically; drops the reference. */
+dkho_status config_save_json(json_t *object, const char *path, int force);
+
+#endif

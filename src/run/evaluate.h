@@ -1,0 +1,35 @@
+/* evaluate.h: predictions over a split, and what they are worth. */
+#ifndef RUN_EVALUATE_H
+#define RUN_EVALUATE_H
+
+#include "data/dataset.h"
+#include "run/metrics.h"
+#include "run/oper.h"
+
+/* A predicting engine per site, made once and used often. */
+typedef struct judge {
+  const oper *o;
+  const dataset *d;
+  pool *threads; /* borrowed, NULL: this thread */
+  feeder **feed;
+  float *chunk; /* predictions of a chunk of samples */
+  int64_t widest;
+  arena mem;
+} judge;
+dkho_status judge_create(judge **out, const oper *o, const dataset *d, pool *threads);
+void judge_free(judge *j);
+
+/* Called in order, in the calling thread, for chunks of samples on one complex: prediction[i] belongs to sample[i]. */
+typedef dkho_status (*judge_take)(void *ctx, int complex, int64_t count, const int64_t *sample,
+                                  const float *prediction);
+/* Predicts the samples with these weights, physical units. label: of the progress meter, NULL: silent. */
+dkho_status judge_predict(judge *j, const real *weights, int64_t count, const int64_t *sample, const char *label,
+                          judge_take take, void *ctx);
+
+/* Mean over the samples of ‖p - y‖ / max(‖y‖, 1e-12). */
+dkho_status judge_rel_l2(judge *j, const real *weights, int64_t count, const int64_t *sample, double *out);
+/* All metrics of a list over the samples as a JSON object {"samples": n, "metrics": {key: value, …}, "rel_l2_each": […]}. */
+dkho_status judge_metrics(judge *j, const real *weights, const char *list, int64_t count, const int64_t *sample,
+                          json_t **out);
+
+#endif

@@ -1,0 +1,79 @@
+/* oper.h: an operator: a model with everything that belongs to it: what it eats (fields, descriptors, scaling), where it lives
+ * (one site per complex), and its weights. Made fresh for a data set, or loaded from a model file, which is self-contained.
+ * Knows the dkho model; other models will come in beside it here. */
+#ifndef RUN_OPER_H
+#define RUN_OPER_H
+
+#include "data/spec.h"
+#include "model/dkho.h"
+#include "nn/engine.h"
+
+/* A complex with the model recorded for it. */
+typedef struct site {
+  cx *own; /* loaded here, or NULL when the data set owns it */
+  const cx *c;
+  dec *metric;
+  geometry *g;
+  features *f;
+  tape *t;
+  dkho_net net;
+} site;
+
+typedef struct oper {
+  data_spec spec; /* of the data set it was made for */
+  const char *spec_text;
+  int target; /* field */
+  dkho_config cfg;
+  feat_profile profile;
+  int modes;
+  int sites;
+  site *site;
+  params *p;
+  real *value;           /* the weights, owned */
+  const st_file *source; /* complexes and statics are copied from here when saving */
+  st_file *own_source;   /* set when loaded from a model file */
+  char *training;        /* JSON object: how it was trained; "{}" when it was not */
+  arena mem;
+} oper;
+
+/* How to make one; resolved from dkho_train_options and the data set's recipe by run/config.c. */
+typedef struct oper_request {
+  int target;      /* field of the data set */
+  dkho_config cfg; /* sizes, tau, lag, variant, start, metric, loss_eps; the rest is filled in here */
+  feat_profile profile;
+  int modes, harmonic; /* harmonic: 1 asks for the harmonic branch where β > 0 */
+  uint64_t seed;
+} oper_request;
+
+/* The data set is borrowed and must outlive the operator. */
+dkho_status oper_create(oper **out, const dataset *d, const oper_request *r);
+dkho_status oper_load(oper **out, const char *path);
+void oper_free(oper *o);
+/* weights NULL: o->value. */
+dkho_status oper_save(const oper *o, const real *weights, const char *path, int force);
+/* Refuses a data set whose complexes or fields are not the operator's. */
+dkho_status oper_matches(const oper *o, const dataset *d);
+
+/* Number of parameters of the operator that a request gives on a complex of dimension dim with these Betti numbers, found
+ * without a complex or arrays. */
+dkho_status oper_count(const oper_request *r, int dim, int fields, const data_field *field, const feat_table *table,
+                       const char *target, const int64_t betti[CX_DEGREES], int64_t *count);
+
+/* Engines with the scratch that feeding them needs: raw inputs in, scaled fields out. */
+typedef struct feeder {
+  const oper *o;
+  int site;
+  engine *e;
+  real **work, **summary; /* per lane */
+  int lanes;
+  arena mem;
+} feeder;
+dkho_status feeder_create(feeder **out, const oper *o, int site, engine_mode mode, pool *threads);
+void feeder_free(feeder *f);
+/* Writes the inputs of a sample (raw values as features_eval wants them) into the lane; target NULL when predicting. */
+void feeder_fill(const feeder *f, const lane *l, const float *const *in, const double *const *global,
+                 const float *target);
+/* The prediction of a lane in physical units. */
+void feeder_take(const feeder *f, const lane *l, float *out);
+
+#endif

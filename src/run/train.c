@@ -1,0 +1,391 @@
+/* train.c: the training loop. A step is: gradients of a batch in the engine's fixed order, clipping, AdamW. After every epoch the
+ * validation error selects best.st. Everything that decides the next bits is in last.st: weights, moments, counters, the best so
+ * far; the order of an epoch follows from (seed, epoch) alone. So a run may be killed anywhere and goes on as if it had not been. */
+#include "run/train.h"
+
+#include "base/report.h"
+#include "base/rng.h"
+#include "nn/state.h"
+#include "run/evaluate.h"
+#include "version.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { COLUMNS = 5 }; /* of the history: epoch, lr, training loss, validation error, seconds */
+enum { PATH_LIMIT = 4096 };
+
+typedef struct trainer {
+  const dataset *d;
+  const run_config *cfg;
+  const train_host *host;
+  const char *dir;
+  oper *o;
+  optim *opt;
+  pool *threads;
+  feeder **feed; /* per site */
+  judge *judge;
+  real *gradient;
+  const int64_t *train, *val;
+  int64_t trains, vals;
+  int64_t *order, *batch; /* permutation of an epoch; samples of one batch on one complex */
+  double *history;        /* epochs × COLUMNS */
+  /* where it stands */
+  int64_t epoch, step, best_epoch;
+  double best, loss_sum, seconds;
+  double started, saved; /* clock readings of this process */
+  arena mem;
+} trainer;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static const char *in_dir(const trainer *t, const char *name, char *path) {
+  snprintf(path, PATH_LIMIT, "%s/%s", t->dir, name);
+  return path;
+}
+
+static int64_t steps_per_epoch(const trainer *t) {
+  return (t->trains + t->cfg->batch - 1) / t->cfg->batch;
+}
+
+/* ---- checkpoint ---- */
+
+static dkho_status declare_checkpoint(const trainer *t, st_writer *w) {
+  uint64_t counters = 3, numbers = 3, history[2] = {(uint64_t)t->epoch, COLUMNS};
+  TRY(st_put_meta(w, "dkho.kind", "checkpoint"));
+  TRY(st_put_meta(w, "dkho.version", dkho_version()));
+  TRY(st_put_meta(w, "dkho.data_hash", t->cfg->data_hash));
+  TRY(st_declare(w, "counters", ST_I64, 1, &counters));
+  TRY(st_declare(w, "numbers", ST_F64, 1, &numbers));
+  TRY(st_declare(w, "history", ST_F64, 2, history));
+  TRY(state_declare(w, t->o->p, "w/"));
+  return state_declare_optim(w, t->opt);
+}
+
+static dkho_status write_checkpoint(const trainer *t, st_writer *w) {
+  int64_t counters[3] = {t->epoch, t->step, t->best_epoch};
+  double numbers[3] = {t->best, t->loss_sum, t->seconds + now() - t->started};
+  TRY(st_write(w, counters, sizeof counters));
+  TRY(st_write(w, numbers, sizeof numbers));
+  TRY(st_write(w, t->history, (size_t)t->epoch * COLUMNS * sizeof(double)));
+  TRY(state_write(w, t->o->p, t->o->value));
+  return state_write_optim(w, t->opt);
+}
+
+static dkho_status save_checkpoint(trainer *t) {
+  char path[PATH_LIMIT];
+  st_writer *w = NULL;
+  TRY(st_create(&w, in_dir(t, "last.st", path), 1));
+  dkho_status s = declare_checkpoint(t, w);
+  if (s == DKHO_OK) s = write_checkpoint(t, w);
+  if (s != DKHO_OK) {
+    st_abort(w);
+    return s;
+  }
+  t->saved = now();
+  return st_commit(w);
+}
+
+static dkho_status read_checkpoint(trainer *t, const st_file *f) {
+  const char *kind, *hash;
+  const st_tensor *counters, *numbers, *history;
+  TRY(st_need_meta(f, "dkho.kind", &kind));
+  if (strcmp(kind, "checkpoint") != 0) return fail(DKHO_E_FORMAT, "%s: is a %s, not a checkpoint", st_path(f), kind);
+  TRY(st_need_meta(f, "dkho.data_hash", &hash));
+  if (strcmp(hash, t->cfg->data_hash) != 0)
+    return fail(DKHO_E_INPUT, "%s: belongs to data with hash %s, not %s", st_path(f), hash, t->cfg->data_hash);
+  TRY(st_need(f, "counters", ST_I64, 1, (int64_t[]){3}, &counters));
+  TRY(st_need(f, "numbers", ST_F64, 1, (int64_t[]){3}, &numbers));
+  const int64_t *c = counters->data;
+  if (c[0] < 0 || c[0] > t->cfg->epochs || c[1] < 0 || c[1] > steps_per_epoch(t) || c[2] < 0 || c[2] > c[0])
+    return fail(DKHO_E_FORMAT, "%s: epoch %lld, step %lld, best epoch %lld do not fit %lld epochs of %lld steps",
+                st_path(f), (long long)c[0], (long long)c[1], (long long)c[2], (long long)t->cfg->epochs,
+                (long long)steps_per_epoch(t));
+  TRY(st_need(f, "history", ST_F64, 2, (int64_t[]){c[0], COLUMNS}, &history));
+  TRY(state_read(f, t->o->p, "w/", t->o->value));
+  TRY(state_read_optim(f, t->opt));
+  t->epoch = c[0], t->step = c[1], t->best_epoch = c[2];
+  const double *n = numbers->data;
+  t->best = n[0], t->loss_sum = n[1], t->seconds = n[2];
+  memcpy(t->history, history->data, (size_t)history->count * sizeof(double));
+  return DKHO_OK;
+}
+
+static dkho_status load_checkpoint(trainer *t) {
+  char path[PATH_LIMIT];
+  if (!file_exists(in_dir(t, "last.st", path))) return DKHO_OK; /* stopped before the first one */
+  st_file *f = NULL;
+  TRY(st_open(&f, path));
+  dkho_status s = read_checkpoint(t, f);
+  st_close(f);
+  return s;
+}
+
+/* ---- what people read ---- */
+
+static dkho_status write_history(const trainer *t) {
+  char path[PATH_LIMIT];
+  file_out f = {0};
+  dkho_status s = file_open(&f, in_dir(t, "metrics.csv", path), 1);
+  if (s == DKHO_OK) s = file_printf(&f, "epoch,lr,train_rel_l2,val_rel_l2,seconds\n");
+  for (int64_t e = 0; s == DKHO_OK && e < t->epoch; e++) {
+    const double *h = t->history + e * COLUMNS;
+    s = file_printf(&f, "%.0f,%.9g,%.9g,%.9g,%.2f\n", h[0], h[1], h[2], h[3], h[4]);
+  }
+  if (s == DKHO_OK) return file_commit(&f);
+  file_abort(&f);
+  return s;
+}
+
+static void cpu_name(char *out, size_t size) {
+  snprintf(out, size, "unknown");
+  FILE *f = fopen("/proc/cpuinfo", "r");
+  char line[256];
+  while (f && fgets(line, sizeof line, f)) {
+    char *colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
+    if (!colon) continue;
+    colon[strcspn(colon, "\n")] = 0;
+    snprintf(out, size, "%s", colon + 2);
+    break;
+  }
+  if (f) fclose(f);
+}
+
+static dkho_status write_manifest(const trainer *t) {
+  char path[PATH_LIMIT], cpu[256];
+  cpu_name(cpu, sizeof cpu);
+  json_t *j = json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:I}", "version", dkho_version(), "compiler", DKHO_COMPILER,
+                        "cpu", cpu, "threads", pool_width(t->threads), "data_hash", t->cfg->data_hash, "mesh_hash",
+                        dataset_mesh_hash(t->d, 0), "parameters", (json_int_t)t->o->p->total);
+  return config_save_json(j, in_dir(t, "manifest.json", path), 1);
+}
+
+/* ---- the loop ---- */
+
+static dkho_status fill(void *ctx, const lane *l, int64_t sample) {
+  const trainer *t = ctx;
+  const float *in[DATA_FIELDS_MAX];
+  const double *global[DATA_FIELDS_MAX];
+  int complex;
+  int64_t row;
+  dataset_locate(t->d, sample, &complex, &row);
+  dataset_inputs(t->d, sample, in, global);
+  feeder_fill(t->feed[complex], l, in, global, dataset_value(t->d, t->o->target, sample));
+  return DKHO_OK;
+}
+
+/* Gradient of the mean loss over the batch at `at`; samples of one complex go through its engine together. */
+static dkho_status batch_gradient(trainer *t, int64_t at, double *mean) {
+  int64_t count = t->trains - at < t->cfg->batch ? t->trains - at : t->cfg->batch;
+  *mean = 0;
+  memset(t->gradient, 0, (size_t)t->o->p->size * sizeof *t->gradient);
+  for (int site_index = 0; site_index < t->o->sites; site_index++) {
+    int64_t n = 0, row;
+    for (int64_t i = 0; i < count; i++) {
+      int complex;
+      int64_t sample = t->train[t->order[at + i]];
+      dataset_locate(t->d, sample, &complex, &row);
+      if (complex == site_index) t->batch[n++] = sample;
+    }
+    if (!n) continue;
+    double part;
+    engine_batch b = {.count = n, .index = t->batch, .fill = fill, .ctx = t};
+    TRY(engine_gradient(t->feed[site_index]->e, &b, 1.0 / (double)count, NULL, &part, t->gradient));
+    *mean += part;
+  }
+  return DKHO_OK;
+}
+
+static void bind(trainer *t) {
+  for (int i = 0; i < t->o->sites; i++) engine_bind(t->feed[i]->e, t->o->value);
+}
+
+static dkho_status take_step(trainer *t, double lr) {
+  double mean = 0;
+  dkho_status s = batch_gradient(t, t->step * t->cfg->batch, &mean);
+  if (s == DKHO_OK)
+    s = optim_step(t->opt, lr * lr_warmup(t->opt->step, t->cfg->warmup), t->o->value, t->gradient, NULL);
+  if (s == DKHO_E_NONFINITE) {
+    fail_prefix(s, "epoch %lld, step %lld", (long long)t->epoch + 1, (long long)t->step + 1);
+    if (!t->cfg->skip_nonfinite) return s;
+    report_log("%s; the step is left out", fail_text());
+    mean = t->step ? t->loss_sum / (double)t->step : 0;
+  } else if (s != DKHO_OK)
+    return s;
+  t->loss_sum += mean;
+  t->step++;
+  bind(t);
+  return DKHO_OK;
+}
+
+static void show(const trainer *t) {
+  char note[128];
+  int64_t steps = steps_per_epoch(t), done = t->epoch * steps + t->step;
+  snprintf(note, sizeof note, "epoch %lld/%lld  loss %.4g  best %.4g", (long long)t->epoch + (t->step > 0),
+           (long long)t->cfg->epochs, t->step ? t->loss_sum / (double)t->step : NAN, t->best);
+  report_progress("training", (uint64_t)done, (uint64_t)(steps * t->cfg->epochs), note);
+}
+
+static dkho_status pause_if_asked(trainer *t) {
+  if (t->host->stop && t->host->stop(t->host->stop_user)) {
+    TRY(save_checkpoint(t));
+    return fail(DKHO_E_STOPPED, "%s: stopped in epoch %lld after step %lld; the checkpoint is written", t->dir,
+                (long long)t->epoch + 1, (long long)t->step);
+  }
+  if (now() - t->saved > t->host->checkpoint_seconds) return save_checkpoint(t);
+  return DKHO_OK;
+}
+
+static const real *selected(const trainer *t) {
+  return t->opt->average ? t->opt->average : t->o->value;
+}
+
+/* Validation, selection, history; then the next epoch begins. */
+static dkho_status end_epoch(trainer *t, double lr) {
+  double error;
+  char path[PATH_LIMIT];
+  TRY(judge_rel_l2(t->judge, selected(t), t->vals, t->val, &error));
+  double *h = t->history + t->epoch * COLUMNS;
+  h[0] = (double)t->epoch + 1, h[1] = lr, h[2] = t->loss_sum / (double)t->step, h[3] = error;
+  h[4] = t->seconds + now() - t->started;
+  t->epoch++;
+  t->step = 0;
+  t->loss_sum = 0;
+  if (!(error >= t->best)) { /* also when best is still NaN */
+    t->best = error;
+    t->best_epoch = t->epoch;
+    TRY(oper_save(t->o, selected(t), in_dir(t, "best.st", path), 1));
+  }
+  TRY(save_checkpoint(t));
+  return write_history(t);
+}
+
+static dkho_status run_epoch(trainer *t) {
+  rng r = rng_open(t->cfg->seed, RNG_SHUFFLE, (uint64_t)t->epoch);
+  rng_permute(&r, t->order, t->trains);
+  double lr = lr_cosine(t->cfg->lr, t->epoch, t->cfg->epochs);
+  while (t->step < steps_per_epoch(t)) {
+    TRY(take_step(t, lr));
+    show(t);
+    TRY(pause_if_asked(t));
+  }
+  return end_epoch(t, lr);
+}
+
+/* The selected model on the test split, and the run's figures, as result.json. */
+static dkho_status write_result(trainer *t) {
+  char path[PATH_LIMIT];
+  int64_t count;
+  const int64_t *test = dataset_split(t->d, DATA_TEST, &count);
+  oper *best = NULL;
+  judge *j = NULL;
+  json_t *scores = NULL;
+  dkho_status s = oper_load(&best, in_dir(t, "best.st", path));
+  if (s == DKHO_OK) s = judge_create(&j, best, t->d, t->threads);
+  if (s == DKHO_OK && count) s = judge_metrics(j, best->value, t->cfg->metrics, count, test, &scores);
+  if (s == DKHO_OK) {
+    const char *problem = dataset_info(t->d)->problem;
+    json_object_del(scores, "rel_l2_each");
+    json_t *result =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:o?}", "problem", problem, "target", t->cfg->target,
+                  "variant", dkho_variant_name(t->cfg->oper.cfg.variant), "parameters", (json_int_t)t->o->p->total,
+                  "epochs", (json_int_t)t->cfg->epochs, "best_epoch", (json_int_t)t->best_epoch, "val_rel_l2", t->best,
+                  "seconds", t->seconds + now() - t->started, "test", scores);
+    s = config_save_json(result, in_dir(t, "result.json", path), 1);
+  }
+  judge_free(j);
+  oper_free(best);
+  return s;
+}
+
+/* ---- setting up ---- */
+
+static dkho_status pick_samples(trainer *t) {
+  t->train = dataset_split(t->d, DATA_TRAIN, &t->trains);
+  t->val = dataset_split(t->d, DATA_VAL, &t->vals);
+  if (t->cfg->train_samples > t->trains)
+    return fail(DKHO_E_INPUT, "%lld training samples asked for, the data set has %lld",
+                (long long)t->cfg->train_samples, (long long)t->trains);
+  if (t->cfg->train_samples) t->trains = t->cfg->train_samples;
+  if (!t->vals) return fail(DKHO_E_INPUT, "the data set has no validation samples, by which a model could be selected");
+  return DKHO_OK;
+}
+
+static dkho_status prepare(trainer *t) {
+  TRY(pick_samples(t));
+  TRY(pool_create(&t->threads, t->host->threads));
+  TRY(oper_create(&t->o, t->d, &t->cfg->oper));
+  optim_config oc = optim_defaults();
+  oc.decay = t->cfg->weight_decay, oc.clip = t->cfg->clip, oc.ema = t->cfg->ema;
+  TRY(optim_create(&t->opt, t->o->p, &oc, t->o->value));
+  if (!ARENA_NEW(&t->mem, t->feed, t->o->sites) || !ARENA_NEW(&t->mem, t->order, t->trains) ||
+      !ARENA_NEW(&t->mem, t->batch, t->cfg->batch) || !ARENA_NEW(&t->mem, t->history, t->cfg->epochs * COLUMNS))
+    return DKHO_E_MEMORY;
+  for (int i = 0; i < t->o->sites; i++) TRY(feeder_create(&t->feed[i], t->o, i, ENGINE_TRAIN, t->threads));
+  TRY(judge_create(&t->judge, t->o, t->d, t->threads));
+  return params_slab(t->o->p, &t->gradient);
+}
+
+static void dispose(trainer *t) {
+  for (int i = 0; t->feed && i < t->o->sites; i++) feeder_free(t->feed[i]);
+  judge_free(t->judge);
+  optim_free(t->opt);
+  oper_free(t->o);
+  mem_free(t->gradient);
+  pool_free(t->threads);
+  arena_free(&t->mem);
+}
+
+static dkho_status go(const dataset *d, const run_config *cfg, const char *run, const train_host *host, int resume) {
+  trainer t = {.d = d, .cfg = cfg, .host = host, .dir = run, .best = NAN};
+  t.started = t.saved = now();
+  dkho_status s = prepare(&t);
+  if (s == DKHO_OK && resume) s = load_checkpoint(&t);
+  if (s == DKHO_OK) s = write_manifest(&t);
+  if (s == DKHO_OK) bind(&t);
+  while (s == DKHO_OK && t.epoch < cfg->epochs) s = run_epoch(&t);
+  if (s == DKHO_OK) s = write_result(&t);
+  dispose(&t);
+  return s;
+}
+
+/* Temporary files of a process that was killed while it wrote. */
+static void sweep(const char *run) {
+  DIR *d = opendir(run);
+  char path[PATH_LIMIT];
+  for (struct dirent *e; d && (e = readdir(d));) {
+    const char *mark = strstr(e->d_name, ".tmp.");
+    if (mark && strspn(mark + 5, "0123456789") == strlen(mark + 5) && snprintf(path, sizeof path, "%s/%s", run, e->d_name) < PATH_LIMIT) unlink(path);
+  }
+  if (d) closedir(d);
+}
+
+static dkho_status check_length(const char *run) {
+  return strlen(run) < PATH_LIMIT - 64 ? DKHO_OK : fail(DKHO_E_INPUT, "the name of the run directory is too long");
+}
+
+dkho_status train_start(const dataset *d, const run_config *cfg, const char *run, const train_host *host) {
+  char path[PATH_LIMIT];
+  TRY(check_length(run));
+  TRY(file_mkdir(run));
+  snprintf(path, sizeof path, "%s/config.json", run);
+  if (file_exists(path))
+    return fail(DKHO_E_EXISTS, "%s: holds a run already; it is kept (resume it, or choose another name)", run);
+  sweep(run);
+  TRY(config_write(cfg, path, 0));
+  return go(d, cfg, run, host, 0);
+}
+
+dkho_status train_resume(const dataset *d, const run_config *cfg, const char *run, const train_host *host) {
+  TRY(check_length(run));
+  sweep(run);
+  return go(d, cfg, run, host, 1);
+}

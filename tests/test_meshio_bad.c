@@ -1,0 +1,393 @@
+/* test_meshio_bad.c: malformed mesh files. Each is refused with a message that names the file, the place and the fault;
+ * nothing leaks, and memory stays in proportion to the file. */
+#include "scratch.h"
+
+#include "mesh/meshio.h"
+
+#include <math.h>
+
+#define DATA TEST_DATA "/mesh/"
+
+typedef struct {
+  const char *format, *text, *message; /* message: what the refusal must hold */
+} bad_file;
+
+#define MSH2 "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n"
+#define MSH4 "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n"
+#define NODES2 "$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 1 1 0\n$EndNodes\n"
+#define NODES4 "$Nodes\n1 4 1 4\n2 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n$EndNodes\n"
+
+static const bad_file gmsh[] = {
+    {"msh", "", "bad: line 1: the file ends, expected $MeshFormat"},
+    {"msh", "(0 \"Fluent\")", "found \"(0\", expected $MeshFormat"},
+    {"msh", "$MeshFormat\n4.0 0 8\n$EndMeshFormat\n", "bad: line 1: format version 4.0: only 2.2 and 4.1 are read"},
+    {"msh", "$MeshFormat\n2.2 2 8\n", "file type: found 2, expected 0 to 1"},
+    {"msh", "$MeshFormat\n2.2 0 4\n", "data size: found 4"},
+    {"msh", "$MeshFormat\n2.2 0 8\n$Nodes\n", "found \"$Nodes\", expected $EndMeshFormat"},
+    {"msh", "$MeshFormat\n2.2 1 8\n\1", "bad: byte 20: byte order mark: 1 bytes left, expected 4"},
+    {"msh", MSH2, "the file ends, expected $Nodes"},
+    {"msh", MSH2 NODES2, "the file ends, expected $Elements"},
+    {"msh", MSH2 "$Elements\n0\n$EndElements\n", "$Elements stands before $Nodes"},
+    {"msh", MSH2 NODES2 NODES2, "a second section $Nodes"},
+    {"msh", MSH2 "$Nodes\n-1\n", "number of nodes: found -1"},
+    {"msh", MSH2 "$Nodes\n99999999999999999999\n", "found \"99999999999999999999\", expected a whole number"},
+    {"msh", MSH2 "$Nodes\n2000000000\n1 0 0 0\n", "number of nodes: 2000000000 declared, but only 9 bytes are left"},
+    {"msh", MSH2 "$Nodes\n1\n1 0 zero 0\n$EndNodes\n", "bad: line 6: node coordinate: found \"zero\""},
+    {"msh", MSH2 "$Nodes\n1\n1 0 nan 0\n$EndNodes\n", "point 0: coordinate y is not finite"},
+    {"msh", MSH2 "$Nodes\n1\n1 0 0 1e999\n$EndNodes\n", "point 0: coordinate z is not finite"},
+    {"msh", MSH2 "$Nodes\n3\n1 0 0 0\n3 0 0 0\n1 0 0 0\n$EndNodes\n", "node 1 is defined twice"},
+    {"msh", MSH2 "$Nodes\n1\n1 0 0 0\n1 0 0 0\n$EndNodes\n", "found \"1\", expected $EndNodes"},
+    {"msh", MSH2 NODES2 "$Elements\n1\n1 3 0 1 2 4 3\n$EndElements\n", "element type 3 (quadrangle)"},
+    {"msh", MSH2 NODES2 "$Elements\n1\n1 5 0 1 2 3 4 5 6 7 8\n", "element type 5 (hexahedron)"},
+    {"msh", MSH2 NODES2 "$Elements\n1\n1 99 0 1 2 3\n", "element type 99 (unknown or of high order)"},
+    {"msh", MSH2 NODES2 "$Elements\n1\n1 2 0 1 2 5\n$EndElements\n", "node 5, which is not among the nodes"},
+    {"msh", MSH2 NODES2 "$Elements\n1\n1 2 0 1 2 2\n$EndElements\n", "bad: triangle 0 has point 1 twice"},
+    {"msh", MSH2 NODES2 "$Elements\n1\n1 1 2 1 1 3 3\n$EndElements\n", "bad: edge 0 has point 2 twice"},
+    {"msh", MSH2 NODES2 "$Elements\n1\n1 2 -1 1 2 3\n", "number of tags: found -1"},
+    {"msh", MSH2 NODES2 "$Elements\n9\n1 2 0 1 2 3\n$EndElements\n", "number of elements: 9 declared"},
+    {"msh", MSH2 NODES2 "$Elements\n1\n1 15 0 1\n$EndElements\n", "no line, triangle or tetrahedron in it"},
+    {"msh", MSH2 NODES2 "$Elements\n0\n$EndElements\n", "no line, triangle or tetrahedron in it"},
+    {"msh", MSH2 NODES2 "$Elements\n1\n1 2 0 1 2 3\n", "the file ends, expected $EndElements"},
+    {"msh", MSH2 "$PhysicalNames\n1\n2 1 fluid\n$EndPhysicalNames\n", "expected a name in quotes"},
+    {"msh", MSH2 "$PhysicalNames\n1\n4 1 \"fluid\"\n", "dimension of a physical name: found 4"},
+    {"msh", MSH2 "$Comments\nnever closed\n", "the file ends, expected $EndComments"},
+    {"msh", MSH2 "stray", "found \"stray\", expected the start of a section"},
+    {"msh", MSH4 "$PartitionedEntities\n", "partitioned meshes are not supported"},
+    {"msh", MSH4 "$Entities\n1 0 0 9000000000000000000\n1 0 0 0 0\n",
+     "number of entities: 9000000000000000000 declared"},
+    {"msh", MSH4 "$Entities\n1 0 0 0\n1 0 0 0 888888888888 1\n", "number of physical tags: 888888888888 declared"},
+    {"msh", MSH4 "$Nodes\n1 4 1 4\n2 1 0 5\n1 2 3 4 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+     "nodes in the block: found 5, expected 0 to 4"},
+    {"msh", MSH4 "$Nodes\n1 4 1 4\n2 1 2 4\n1 2 3 4 0 0 0 0 0 0 0 0 0 0 0 0\n", "parametric: found 2"},
+    {"msh", MSH4 "$Nodes\n1 2 1 2\n2 1 0 1\n1\n0 0 0\n$EndNodes\n", "1 nodes fewer than declared"},
+    {"msh", MSH4 "$Nodes\n1 2000000000 1 2\n2 1 0 1\n1\n0 0 0\n", "number of nodes: 2000000000 declared"},
+    {"msh", MSH4 NODES4 "$Elements\n1 1 1 1\n2 1 3 1\n1 1 2 4 3\n", "element type 3 (quadrangle)"},
+    {"msh", MSH4 NODES4 "$Elements\n1 2 1 2\n2 1 2 1\n1 1 2 3\n$EndElements\n", "1 elements fewer than declared"},
+    {"msh", MSH4 NODES4 "$Elements\n1 1 1 1\n2 1 2 1\n1 1 2 77\n", "node 77, which is not among the nodes"},
+    {"msh", MSH4 NODES4 "$Elements\n1 1 1 1\n4 1 2 1\n1 1 2 3\n", "entity dimension of an element block: found 4"},
+};
+
+static const bad_file text[] = {
+    {"obj", "v 0 0\n", "bad: line 1: coordinate: the data end here"},
+    {"obj", "v 0 0 inf\n", "coordinate z is not finite"},
+    {"obj", "v 0 0 0\nf 1 2 3\n", "bad: triangle 0: vertex 1, but there are 1 points"},
+    {"obj", "v 0 0 0\nf 0 1 1\n", "bad: line 2: vertex: found \"0\""},
+    {"obj", "v 0 0 0\nf -2 1 1\n", "vertex: found -2 with 1 points so far"},
+    {"obj", "v 0 0 0\nf 1 1\n", "a face with 2 vertices, expected 3"},
+    {"obj", "v 0 0 0\nf 1 2 3 4\n", "more than three vertices: only triangles are read"},
+    {"obj", "v 0 0 0\nf 99999999999 2 3\n", "found \"99999999999\""},
+    {"obj", "v 0 0 0\nf a/b/c 2 3\n", "found \"a/b/c\""},
+    {"obj", "v 0 0 0\nl 1\n", "a line with 1 vertices"},
+    {"obj", "v 0 0 0\ncurv 0 1 1 2\n", "found \"curv\""},
+    {"obj", "v 0 0 0\n", "no line, triangle or tetrahedron"},
+    {"obj", "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n", "bad: triangle 0"},
+    {"obj", "<html>", "found \"<html>\""},
+    {"off", "", "the file is empty, expected OFF"},
+    {"off", "OFX\n", "found \"OFX\", expected OFF"},
+    {"off", "XOFF\n", "found \"XOFF\", expected OFF"},
+    {"off", "4OFF\n", "expected points with three coordinates"},
+    {"off", "OFF BINARY\n", "binary OFF is not supported"},
+    {"off", "OFF\n", "the file ends before the counts"},
+    {"off", "OFF\n-3 1 0\n", "number of points: found -3"},
+    {"off", "OFF\n2000000000 1 0\n0 0 0\n", "the file ends after 1 points, expected 2000000000"},
+    {"off", "OFF\n1 1 0\n0 0 0\n", "the file ends after 0 faces, expected 1"},
+    {"off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 3\n", "bad: line 6: vertex of the face: found 3, expected 0 to 2"},
+    {"off", "OFF\n4 1 0\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n4 0 1 3 2\n", "a face with 4 vertices"},
+    {"off", "OFF\n1 0 0\n0 0 1.2.3\n", "found \"1.2.3\", expected a number"},
+};
+
+#define GRID(inside) "<VTKFile type='UnstructuredGrid'><UnstructuredGrid>" inside "</UnstructuredGrid></VTKFile>"
+#define ARRAY(type, name, rest, values) "<DataArray type='" type "' Name='" name "' " rest ">" values "</DataArray>"
+#define PIECE(x, connectivity, offsets, types)                                                                         \
+  GRID("<Piece NumberOfPoints='3' NumberOfCells='1'><Points>" x "</Points><Cells>" connectivity offsets types          \
+       "</Cells></Piece>")
+#define X ARRAY("Float64", "Points", "NumberOfComponents='3'", "0 0 0 1 0 0 0 1 0")
+#define CON ARRAY("Int32", "connectivity", "", "0 1 2")
+#define OFS ARRAY("Int32", "offsets", "", "3")
+#define TYP ARRAY("UInt8", "types", "", "5")
+#define COMPRESSED(order, base64)                                                                                      \
+  "<VTKFile type='UnstructuredGrid' byte_order='" order "' compressor='vtkZLibDataCompressor'><UnstructuredGrid>"      \
+  "<Piece NumberOfPoints='3' NumberOfCells='1'><Points>" ARRAY("Float64", "Points",                                    \
+                                                               "NumberOfComponents='3' format='binary'",               \
+                                                               base64) "</Points><Cells>" CON OFS TYP                  \
+                                                                       "</Cells></Piece></UnstructuredGrid></VTKFile>"
+
+static const bad_file vtu[] = {
+    {"vtu", "", "expected <VTKFile>"},
+    {"vtu", "<html></html>", "found <html>, expected <VTKFile>"},
+    {"vtu", "<VTKFile type='PolyData'/>", "found \"PolyData\", expected UnstructuredGrid"},
+    {"vtu", "<VTKFile type='UnstructuredGrid' byte_order='Middle'/>", "byte_order: found \"Middle\""},
+    {"vtu", "<VTKFile type='UnstructuredGrid' header_type='Int8'/>", "header_type: found \"Int8\""},
+    {"vtu", "<VTKFile type='UnstructuredGrid' compressor='vtkLZ4DataCompressor'/>", "found \"vtkLZ4DataCompressor\""},
+    {"vtu", "<VTKFile type='UnstructuredGrid'></VTKFile>", "no <Piece>"},
+    {"vtu", "<VTKFile type='UnstructuredGrid'>", "the file ends, expected </VTKFile>"},
+    {"vtu", "<VTKFile type='UnstructuredGrid'></Other>", "found </Other>, expected </VTKFile>"},
+    {"vtu", "<VTKFile type='UnstructuredGrid></VTKFile>", "attribute type: the quote is not closed"},
+    {"vtu", "<VTKFile type=UnstructuredGrid></VTKFile>", "attribute type: expected a quote"},
+    {"vtu", "<VTKFile type></VTKFile>", "attribute type: expected ="},
+    {"vtu", "<!DOCTYPE x [<!ENTITY a 'aaaa'>]><VTKFile/>", "document types and CDATA are not supported"},
+    {"vtu", "<!-- open <VTKFile/>", "a comment has no end"},
+    {"vtu", "<VTKFile type='UnstructuredGrid'><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a>",
+     "more than 16 deep"},
+    {"vtu", GRID("<Piece NumberOfPoints='3'/>"), "<Piece>: no attribute NumberOfCells"},
+    {"vtu", GRID("<Piece NumberOfPoints='x' NumberOfCells='1'/>"), "NumberOfPoints: found \"x\""},
+    {"vtu", GRID("<Piece NumberOfPoints='-1' NumberOfCells='1'/>"), "NumberOfPoints: found \"-1\""},
+    {"vtu", GRID("<Piece NumberOfPoints='9999999999' NumberOfCells='1'/>"), "9999999999 points and 1 cells"},
+    {"vtu", GRID("<Piece NumberOfPoints='3' NumberOfCells='1'/>"), "bad: piece 0: no array Points"},
+    {"vtu", PIECE(X, CON, OFS, ""), "bad: piece 0: no array types"},
+    {"vtu", PIECE(X X, CON, OFS, TYP), "a second array for the same thing"},
+    {"vtu", PIECE(ARRAY("Float64", "Points", "NumberOfComponents='2'", "0 0 1 0 0 1"), CON, OFS, TYP), "2 components"},
+    {"vtu", PIECE(ARRAY("Float64", "P", "NumberOfComponents='3'", "0.5 0 0 1 0 0 0 1"), CON, OFS, TYP),
+     "the data end here"},
+    {"vtu", PIECE(ARRAY("Float64", "P", "NumberOfComponents='3'", "0"), CON, OFS, TYP), "more than its data can hold"},
+    {"vtu", PIECE(ARRAY("Float64", "P", "NumberOfComponents='3'", "0 0 0 1 0 0 0 1 0 7"), CON, OFS, TYP),
+     "more than the 9 values"},
+    {"vtu", PIECE(ARRAY("Float64", "P", "NumberOfComponents='3'", "0 0 nan 1 0 0 0 1 0"), CON, OFS, TYP), "not finite"},
+    {"vtu", PIECE(ARRAY("Complex", "P", "NumberOfComponents='3'", "0"), CON, OFS, TYP), "type: found \"Complex\""},
+    {"vtu", PIECE(ARRAY("Float64", "P", "NumberOfComponents='3' format='morse'", "0"), CON, OFS, TYP),
+     "found \"morse\""},
+    {"vtu", PIECE(ARRAY("Float64", "P", "NumberOfComponents='3' format='appended'", ""), CON, OFS, TYP),
+     "attribute offset"},
+    {"vtu", PIECE(ARRAY("Float64", "P", "NumberOfComponents='3' format='appended' offset='0'", ""), CON, OFS, TYP),
+     "the file has no AppendedData"},
+    {"vtu", PIECE(X, ARRAY("Float32", "connectivity", "", "0 1 2"), OFS, TYP), "expected whole numbers"},
+    {"vtu", PIECE(X, ARRAY("Int32", "connectivity", "", "0 1 3"), OFS, TYP), "connectivity: cell 0 has vertex 3 of 3"},
+    {"vtu", PIECE(X, ARRAY("Int32", "connectivity", "", "0 1 -1"), OFS, TYP),
+     "connectivity: cell 0 has vertex -1 of 3"},
+    {"vtu", PIECE(X, CON, ARRAY("Int32", "offsets", "", "9"), TYP), "offsets: cell 0 ends at 9, expected 3"},
+    {"vtu", PIECE(X, CON, OFS, ARRAY("UInt8", "types", "", "9")), "cell 0 has type 9 (quad)"},
+    {"vtu", PIECE(X, CON, OFS, ARRAY("UInt8", "types", "", "22")),
+     "cell 0 has type 22 (unknown, polyhedral or of high"},
+    {"vtu",
+     PIECE(ARRAY("Float64", "P", "NumberOfComponents='3' format='binary'",
+                 "SAAAAA%%"
+                 "AAAAAAAAAAAAAAAAAAAAAAAA"
+                 "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
+           CON, OFS, TYP),
+     "is not base64"},
+    {"vtu",
+     PIECE(ARRAY("Float64", "P", "NumberOfComponents='3' format='binary'",
+                 "SAAAAA==AAAA"
+                 "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
+           CON, OFS, TYP),
+     "Points: 72 bytes declared, 54 are there"},
+    {"vtu",
+     PIECE(ARRAY("Float64", "P", "NumberOfComponents='3' format='binary'",
+                 "/////wAA"
+                 "AAAAAAAAAAAAAAAAAAAAAAAA"
+                 "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
+           CON, OFS, TYP),
+     "Points: 4294967295 bytes declared, expected 72"},
+    /* Block headers: 2^32-1 blocks; a block of 0 bytes; 72 bytes that are not zlib. */
+    {"vtu", COMPRESSED("LittleEndian", "/////0gAAAAAAAAASAAAAA=="), "4294967295 compressed blocks declared"},
+    {"vtu", COMPRESSED("LittleEndian", "AQAAAAAAAAAAAAAASAAAAA=="), "blocks of 0 bytes"},
+    {"vtu", COMPRESSED("LittleEndian", "AQAAAEkAAAAAAAAASAAAAA=="), "73 bytes declared, expected 72"},
+    {"vtu", COMPRESSED("LittleEndian", "AQAAAEgAAAAAAAAASAAAAA=="),
+     "compressed block 0: 72 bytes declared, 0 are there"},
+    {"vtu", COMPRESSED("LittleEndian", "AQAAAEgAAAAAAAAAAwAAAA==AAAA"),
+     "a compressed block is damaged or not of 72 bytes"},
+    {"vtu", COMPRESSED("BigEndian", "AQAAAEgAAAAAAAAAAwAAAA==AAAA"), "16777216 compressed blocks declared"},
+};
+
+static void refuse(const bad_file *f) {
+  cx *c;
+  size_t live = mem_live_blocks();
+  dkho_status s = mesh_read_memory(&c, f->text, strlen(f->text), f->format, "bad");
+  if (s == DKHO_OK) fail_msg("accepted: %s", f->text);
+  assert_true(s == DKHO_E_FORMAT || s == DKHO_E_NONFINITE);
+  assert_null(c);
+  if (strncmp(dkho_error(), "bad: ", 5) != 0 || !strstr(dkho_error(), f->message))
+    fail_msg("%s\n  gave      \"%s\"\n  expected  \"%s\"", f->text, dkho_error(), f->message);
+  assert_int_equal(mem_live_blocks(), live);
+}
+
+static void bad_gmsh(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof gmsh / sizeof *gmsh; i++) refuse(&gmsh[i]);
+}
+static void bad_text(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof text / sizeof *text; i++) refuse(&text[i]);
+}
+static void bad_vtu(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof vtu / sizeof *vtu; i++) refuse(&vtu[i]);
+}
+
+/* The pieces above are sound where they are not broken. */
+static void sound_parts(void **state) {
+  (void)state;
+  static const char *const good[][2] = {{"vtu", PIECE(X, CON, OFS, TYP)},
+                                        {"msh", MSH2 NODES2 "$Elements\n1\n1 2 0 1 2 3\n$EndElements\n"},
+                                        {"msh", MSH4 NODES4 "$Elements\n1 1 1 1\n2 1 2 1\n1 1 2 3\n$EndElements\n"}};
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    cx *c;
+    if (mesh_read_memory(&c, good[i][1], strlen(good[i][1]), good[i][0], "good") != DKHO_OK)
+      fail_msg("%s", dkho_error());
+    cx_free(c);
+  }
+}
+
+static unsigned char *slurp(const char *name, size_t *size) {
+  char path[512];
+  file_map map;
+  snprintf(path, sizeof path, DATA "%s", name);
+  assert_int_equal(file_map_open(&map, path), DKHO_OK);
+  unsigned char *copy = malloc(map.size);
+  memcpy(copy, map.bytes, map.size);
+  *size = map.size;
+  file_map_close(&map);
+  return copy;
+}
+
+/* One place in a sound binary file overwritten: after `mark` (plus `skip` bytes) come `count` new bytes. */
+static void bad_binary(void **state) {
+  (void)state;
+  static const struct {
+    const char *file, *mark;
+    size_t skip;
+    const char *bytes;
+    size_t count;
+    const char *message;
+  } list[] = {
+      {"annulus_22_bin.msh", "2.2 1 8\n", 0, "\0\0\0\1", 4, "byte 20: the file has the other byte order"},
+      {"annulus_22_bin.msh", "2.2 1 8\n", 0, "\7\0\0\0", 4, "byte order mark: found 7, expected 1"},
+      {"annulus_22_bin.msh", "$Nodes\n", 0, "99", 2, "node 256 is defined twice"},
+      {"annulus_22_bin.msh", "$Nodes\n52\n", 4, "\0\0\0\0\0\0\xf0\x7f", 8, "point 0: coordinate x is not finite"},
+      {"annulus_22_bin.msh", "$Nodes\n52\n", 0, "\0\0\0\x80", 4, "node number: found -2147483648"},
+      {"annulus_22_bin.msh", "$Elements\n105\n", 0, "\5", 1, "element type 5 (hexahedron)"},
+      {"annulus_22_bin.msh", "$Elements\n105\n", 4, "\xff\xff\xff\x7f", 4, "elements in the block: found 2147483647"},
+      {"annulus_22_bin.msh", "$Elements\n105\n", 8, "\xff\xff\x0f", 3, "element tag: "},
+      {"annulus_41_bin.msh", "$Nodes\n", 8, "\0\0\0\0\0\0\0\x80", 8, "number of nodes: found -9223372036854775808"},
+      {"annulus_41_bin.msh", "$Nodes\n", 8, "\xff\xff\xff\x7f", 4, "number of nodes: 2147483647 declared"},
+      {"annulus_41_bin.msh", "$Nodes\n", 0, "\xff\xff\xff\x7f", 4, "number of node blocks: 2147483647 declared"},
+      {"annulus_41_bin.msh", "$Elements\n", 8, "\xff\xff\xff\xff\xff\xff\xff\x7f", 8, "number of elements: "},
+      {"annulus_41_bin.msh", "$Entities\n", 0, "\xff\xff\xff\xff\xff\xff\xff\x7f", 8, "number of entities: "},
+      {"shell_appended_raw.vtu", "   _", 0, "\xff\xff\xff\xff", 4, "Points: 4294967295 bytes declared, expected 960"},
+      {"shell_appended_raw.vtu", "offset=\"", 0, "99999", 1, "Points: "},
+      {"shell_appended_raw.vtu", "NumberOfPoints=\"", 0, "99", 2, "Points: 960 bytes declared, expected 1188"},
+      {"shell_appended_raw.vtu", "NumberOfCells=\"", 0, "219", 3, "offsets: 1760 bytes declared, expected 1752"},
+      {"shell_appended_raw.vtu", "encoding=\"", 0, "RAW", 3, "encoding: found \"RAW\", expected raw or base64"},
+      {"shell_appended_raw.vtu", "encoding=\"raw\">\n   ", 0, "-", 1, "expected an underscore"},
+      {"shell_appended_raw.vtu", "</AppendedDat", 0, "e", 1, "expected </AppendedData>"},
+      {"shell_appended_zlib.vtu", "   _", 0, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "compressed blocks declared"},
+      {"shell_appended_zlib.vtu", "   _", 8, "\xff\xff\xff\xff\xff\xff\xff\x7f", 8, "blocks of 9223372036854775807"},
+      {"shell_appended_zlib.vtu", "   _", 24, "\xff\xff\xff\x7f", 4, "compressed block 0: 2147483647 bytes declared"},
+      {"shell_appended_zlib.vtu", "   _", 60, "\xff\xff\xff\x7f", 4, "a compressed block is damaged"},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    size_t size;
+    unsigned char *bytes = slurp(list[i].file, &size), *at = memmem(bytes, size, list[i].mark, strlen(list[i].mark));
+    assert_non_null(at);
+    memcpy(at + strlen(list[i].mark) + list[i].skip, list[i].bytes, list[i].count);
+    cx *c;
+    size_t live = mem_live_blocks();
+    dkho_status s = mesh_read_memory(&c, bytes, size, strrchr(list[i].file, '.') + 1, "bad");
+    if (s == DKHO_OK || !strstr(dkho_error(), list[i].message))
+      fail_msg("%zu: %s\n  gave      \"%s\"\n  expected  \"%s\"", i, list[i].file, s ? dkho_error() : "no error",
+               list[i].message);
+    assert_int_equal(mem_live_blocks(), live);
+    free(bytes);
+  }
+}
+
+/* One array that asks for more than zlib could give, and two over the same bytes: no memory is spent on them. */
+static void bombs(void **state) {
+  (void)state;
+  static const bad_file list[] = {
+      {"vtu",
+       "<VTKFile type='UnstructuredGrid' byte_order='LittleEndian'><UnstructuredGrid>"
+       "<Piece NumberOfPoints='3' NumberOfCells='9'><Points>" X
+       "</Points><Cells>" ARRAY("UInt8", "connectivity", "format='appended' offset='0'", "")
+           ARRAY("UInt8", "types", "format='appended' offset='0'", "")
+               ARRAY("Int8", "offsets", "",
+                     "1 2 3 4 5 6 7 8 9") "</Cells></Piece></UnstructuredGrid><AppendedData "
+                                          "encoding='base64'>_CQAAAAEBAQEBAQEBAQ==</AppendedData></VTKFile>",
+       "connectivity: arrays overlap in the appended data"},
+  };
+  size_t before = mem_peak_bytes();
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) refuse(&list[i]);
+  assert_true(mem_peak_bytes() - before < 1 << 20);
+}
+
+static const char *const fixtures[] = {"annulus_22_ascii.msh",
+                                       "annulus_22_bin.msh",
+                                       "annulus_41_ascii.msh",
+                                       "annulus_41_bin.msh",
+                                       "annulus_ascii.vtu",
+                                       "annulus_binary.vtu",
+                                       "annulus_zlib.vtu",
+                                       "order2_22_ascii.msh",
+                                       "quads_41_ascii.msh",
+                                       "shell_22_bin.msh",
+                                       "shell_41_ascii.msh",
+                                       "shell_appended_base64.vtu",
+                                       "shell_appended_base64_zlib.vtu",
+                                       "shell_appended_raw.vtu",
+                                       "shell_appended_zlib.vtu",
+                                       "shell_inline_big.vtu",
+                                       "shell_inline_zlib.vtu",
+                                       "torus.obj",
+                                       "torus.off",
+                                       "torus_41_ascii.msh",
+                                       "torus_41_parametric.msh"};
+
+/* Cut anywhere, a file is refused or, where only the tail is lost, read; the bytes end where the allocation does, so
+ * that a sanitizer sees any step beyond. Texts are cut at about 1500 places each, the last 64 bytes at every place. */
+static void truncated(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof fixtures / sizeof *fixtures; i++) {
+    size_t size, live = mem_live_blocks(), accepted = 0, peak = mem_peak_bytes();
+    unsigned char *bytes = slurp(fixtures[i], &size);
+    for (size_t cut = 0; cut < size; cut += cut + 64 < size ? 1 + size / 1500 : 1) {
+      unsigned char *part = malloc(cut ? cut : 1);
+      memcpy(part, bytes, cut);
+      cx *c;
+      if (mesh_read_memory(&c, part, cut, strrchr(fixtures[i], '.') + 1, "cut") == DKHO_OK)
+        accepted++;
+      else
+        assert_int_equal(strncmp(dkho_error(), "cut: ", 5), 0);
+      cx_free(c);
+      free(part);
+      assert_int_equal(mem_live_blocks(), live);
+    }
+    /* An .obj is whole after any line; the others have an end that only white space may follow. */
+    if (strcmp(fixtures[i], "torus.obj") != 0) assert_true(accepted <= 20);
+    assert_true(mem_peak_bytes() - peak < 64 * size + (4 << 20));
+    free(bytes);
+  }
+}
+
+/* Every allocation in turn fails: refused for memory, nothing left behind. */
+static void starved(void **state) {
+  (void)state;
+  static const char *const list[] = {"annulus_22_ascii.msh", "annulus_41_bin.msh", "annulus_zlib.vtu",
+                                     "shell_appended_raw.vtu", "torus.off"};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    char path[512];
+    snprintf(path, sizeof path, DATA "%s", list[i]);
+    size_t live = mem_live_blocks();
+    for (int64_t n = 1;; n++) {
+      cx *c;
+      mem_fail_at(n);
+      dkho_status s = mesh_read(&c, path);
+      mem_fail_at(0);
+      cx_free(c);
+      assert_int_equal(mem_live_blocks(), live);
+      if (s == DKHO_OK) {
+        assert_true(n > 20);
+        break;
+      }
+      assert_int_equal(s, DKHO_E_MEMORY);
+      assert_null(c);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(bad_gmsh),   cmocka_unit_test(bad_text),
+                                     cmocka_unit_test(bad_vtu),    cmocka_unit_test(sound_parts),
+                                     cmocka_unit_test(bad_binary), cmocka_unit_test(bombs),
+                                     cmocka_unit_test(truncated),  cmocka_unit_test(starved)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
