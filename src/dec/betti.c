@@ -46,17 +46,23 @@ static dkho_status run_cleared(elim **out, elim_matrix m, const elim *before, ui
   return s;
 }
 
-dkho_status classes_find(classes *out, const cx *c, int top, int relative, uint32_t prime) {
+dkho_status classes_find(classes *out, const cx *c, int k, int relative, uint32_t prime) {
   *out = (classes){{0}};
-  if (top > c->dim) top = c->dim;
-  dkho_status s;
-  elim_matrix m = coboundary(c, 0, relative);
-  TRY_GOTO(elim_run(&out->of[0], &m, prime));
-  if (top >= 1) TRY_GOTO(run_cleared(&out->of[1], coboundary(c, 1, relative), out->of[0], prime));
-  if (top >= 2) {
+  assert(k >= CLASSES_ALL && k <= c->dim);
+  int all = k == CLASSES_ALL;
+  elim_matrix m;
+  dkho_status s = DKHO_OK;
+  if (all || k <= 1) {
+    m = coboundary(c, 0, relative);
+    TRY_GOTO(elim_run(&out->of[0], &m, prime));
+    if (k == 1 || (all && c->dim >= 1))
+      TRY_GOTO(run_cleared(&out->of[1], coboundary(c, 1, relative), out->of[0], prime));
+  }
+  if (c->dim >= 2 && (all || k >= 2)) {
     m = chain_boundary(c, c->dim, relative);
     TRY_GOTO(elim_run(&out->of[c->dim], &m, prime));
-    if (c->dim == 3) TRY_GOTO(run_cleared(&out->of[2], chain_boundary(c, 2, relative), out->of[3], prime));
+    if (c->dim == 3 && (all || k == 2))
+      TRY_GOTO(run_cleared(&out->of[2], chain_boundary(c, 2, relative), out->of[3], prime));
   }
 done:
   if (s != DKHO_OK) classes_free(out);
@@ -70,7 +76,7 @@ void classes_free(classes *s) {
 
 static dkho_status betti_mod(const cx *c, int relative, uint32_t prime, int64_t betti[CX_DEGREES]) {
   classes found;
-  TRY(classes_find(&found, c, c->dim, relative, prime));
+  TRY(classes_find(&found, c, CLASSES_ALL, relative, prime));
   int64_t euler = 0;
   for (int k = 0; k < CX_DEGREES; k++) {
     betti[k] = found.of[k] ? found.of[k]->nullity : 0;

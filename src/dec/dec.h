@@ -1,7 +1,8 @@
 /* dec.h: discrete exterior calculus on a complex: stars, d, δ, Laplacians, Dirac, topology, harmonic bases, spectra.
  *
  * Two metrics (docs/MODEL.md): unit, M_k = I; hodge, diagonal circumcentric stars (dual over primal measure) with
- * barycentric replacements where not positive, on the mesh scaled to unit mean edge length.
+ * barycentric replacements where not positive (below a thousandth of the barycentric value counts as zero), on the mesh
+ * scaled to unit mean edge length.
  *   d_k = incidence,  δ_k = M_{k-1}⁻¹ d_{k-1}ᵀ M_k,  Δ_k = d_{k-1} δ_k + δ_{k+1} d_k,  (𝒟v)_k = d_{k-1} v_{k-1} +
  * δ_{k+1} v_{k+1}. */
 #ifndef DEC_DEC_H
@@ -42,7 +43,8 @@ dkho_status dec_matrix(const dec *d, int k, dec_part part, csr *out);
 dkho_status dec_betti(const cx *c, int64_t betti[CX_DEGREES]);
 dkho_status dec_betti_relative(const cx *c, int64_t betti[CX_DEGREES]);
 
-/* An M_k-orthonormal basis of ker Δ_k: n[k] × β_k column-major; certificates are max over columns of ‖dh‖, ‖δh‖. */
+/* An M_k-orthonormal basis of ker Δ_k: n[k] × β_k column-major; certificates are max over columns of ‖dh‖ and ‖δh‖ in
+ * the metric (zero in spectral bases). Signs as in dec_spectrum. */
 typedef struct dec_basis {
   int64_t n, count;
   double *vec;    /* n × count column-major, owned */

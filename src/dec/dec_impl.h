@@ -40,9 +40,10 @@ dkho_status elim_kernel(const elim *e, int64_t f, double *x);
 /* One representative space per degree: for k ≤ 1 closed cochains modulo exact ones, for k ≥ 2 cycles modulo boundaries;
  * the nullity is β_k. relative: simplices of the boundary left out. */
 typedef struct classes {
-  elim *of[CX_DEGREES]; /* NULL where β_k was not asked for */
+  elim *of[CX_DEGREES]; /* NULL where not computed */
 } classes;
-dkho_status classes_find(classes *out, const cx *c, int top, int relative, uint32_t prime); /* degrees 0 … top */
+enum { CLASSES_ALL = -1 };
+dkho_status classes_find(classes *out, const cx *c, int k, int relative, uint32_t prime); /* of[k], or all */
 void classes_free(classes *s);
 
 /* Orthogonal projector onto im D_0 ⊂ C^1 (through potentials on vertices) or onto im D_{dim-1}ᵀ ⊂ C^{dim-1} (through

@@ -38,7 +38,8 @@ static uint32_t mul(uint32_t a, uint32_t b, uint32_t p) {
   return (uint32_t)((uint64_t)a * b % p);
 }
 
-static uint32_t inverse(uint32_t a, uint32_t p) { /* a^(p-2) */
+static uint32_t inverse(uint32_t a, uint32_t p) { /* a^(p-2); nearly always a is ±1 */
+  if (a == 1 || a == p - 1) return a;
   uint32_t result = 1;
   for (uint32_t e = p - 2; e; e >>= 1, a = mul(a, a, p))
     if (e & 1) result = mul(result, a, p);

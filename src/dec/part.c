@@ -9,33 +9,12 @@
 
 enum { STEPS = 3 }; /* one solve and two refinements: Bᵀ(x - Πx) falls to rounding */
 
-static dkho_status ground(csr *a, const elim *kernel) {
+static void ground(csr *a, const elim *kernel) {
   for (int64_t f = 0; f < kernel->nullity; f++) {
     int32_t i = kernel->free_col[f];
     for (int64_t q = a->ptr[i]; q < a->ptr[i + 1]; q++)
       if (a->col[q] == i) a->val[q] *= 2;
   }
-  return DKHO_OK;
-}
-
-/* An isolated vertex has an empty row: its diagonal is made 1. */
-static dkho_status normal_matrix(const part *p, const elim *kernel, csr *out) {
-  csr plain = {0}, eye = {0};
-  dkho_status s;
-  *out = (csr){0};
-  TRY_GOTO(csr_multiply(&plain, &p->down, &p->up));
-  TRY_GOTO(csr_alloc(&eye, plain.rows, plain.rows, plain.rows));
-  for (int64_t i = 0; i < plain.rows; i++) {
-    eye.ptr[i + 1] = i + 1;
-    eye.col[i] = (int32_t)i;
-    eye.val[i] = plain.ptr[i] == plain.ptr[i + 1];
-  }
-  TRY_GOTO(csr_add(out, 1, &plain, 1, &eye));
-  s = ground(out, kernel);
-done:
-  csr_free(&plain);
-  csr_free(&eye);
-  return s;
 }
 
 dkho_status part_open(part *p, const dec *d, part_kind kind) {
@@ -47,7 +26,8 @@ dkho_status part_open(part *p, const dec *d, part_kind kind) {
   TRY_GOTO(dec_symmetric_d(d, k, top ? &p->down : &p->up));
   TRY_GOTO(csr_transpose(top ? &p->up : &p->down, top ? &p->down : &p->up));
   TRY_GOTO(classes_find(&kernel, d->c, top ? d->c->dim : 0, 0, ELIM_PRIME));
-  TRY_GOTO(normal_matrix(p, kernel.of[top ? d->c->dim : 0], &a));
+  TRY_GOTO(csr_multiply(&a, &p->down, &p->up));
+  ground(&a, kernel.of[top ? d->c->dim : 0]);
   TRY_GOTO(chol_factor(&p->factor, &a));
   TRY_GOTO(chol_work_new(&p->work, p->factor, 1));
   if (!MEM_NEW(p->rest, p->up.rows) || !MEM_NEW(p->step, p->up.rows) || !MEM_NEW(p->potential, p->up.cols))

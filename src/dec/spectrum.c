@@ -15,7 +15,7 @@
 static const double CLUSTER = 1e-7; /* relative gap below which neighbouring values count as one */
 static const double SHIFT = 1e-8;   /* relative to the mean diagonal */
 static const double RESIDUAL = 1e-12;
-enum { MARGIN = 4 };
+enum { MARGIN = 2 };
 
 typedef struct {
   int j, side; /* vectors live on degree `side`: j or j + 1 */
