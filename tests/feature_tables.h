@@ -64,7 +64,7 @@ static const feat_row darcy_rows[] = {{"source", 0, FEAT_NATIVE, "f"},
                                       {"spectral", 2, FEAT_SPECTRAL, "modes(spectral2)"},
                                       {"heat", 2, FEAT_DIFFUSION, "integral(" HEAT ", 2)"},
                                       {"summary", 2, FEAT_SUMMARY, "broadcast(g, mean, moment, rms)"}};
-static const feat_summary darcy_summary[] = {{"g", "g"},
+static const feat_summary darcy_summary[] = {{"g", "value(g)"},
                                              {"mean", "average(f, weight)"},
                                              {"moment", "moment(f, weight, position0)"},
                                              {"rms", "rms(f, weight, 1e-12)"}};

@@ -12,7 +12,7 @@ static const feat_row rows[] = {{"f", 0, FEAT_NATIVE, "f"},
                                 {"position", 0, FEAT_NATIVE, "position0"},
                                 {"modes", 0, FEAT_SPECTRAL, "modes(spectral0)"},
                                 {"all", 2, FEAT_SUMMARY, "broadcast(g, mean)"}};
-static const feat_summary summary[] = {{"g", "g"}, {"mean", "average(f, 1)"}};
+static const feat_summary summary[] = {{"g", "value(g)"}, {"mean", "average(f, 1)"}};
 static const feat_table table = TABLE(rows, summary);
 static const data_field fields[] = {
     {.name = "f", .role = DATA_INPUT, .channels = 1, .rule = DATA_SCALE_MEANSTD, .eps = 1e-6},

@@ -329,6 +329,7 @@ static void test_summary_refusals(void **state) {
   static const struct {
     const char *expr, *expect;
   } bad[] = {{"f", "is a cochain, expected numbers"},
+             {"value(f)", "value() takes the name of a global field"},
              {"average(g, 1)", "a summary is taken of a cochain"},
              {"average(f, 2)", "a weight is a static field or the number 1"},
              {"average(f, f)", "a weight must be static"},
@@ -342,7 +343,7 @@ static void test_summary_refusals(void **state) {
     assert_int_equal(feat_check(&t, 2, sizeof darcy_fields / sizeof *darcy_fields, darcy_fields), DKHO_E_INPUT);
     assert_non_null(strstr(fail_text(), bad[i].expect));
   }
-  feat_summary twice[] = {{"it", "g"}, {"it", "g"}};
+  feat_summary twice[] = {{"it", "value(g)"}, {"it", "value(g)"}};
   feat_table t = {0, 2, NULL, twice};
   assert_int_equal(feat_check(&t, 2, sizeof darcy_fields / sizeof *darcy_fields, darcy_fields), DKHO_E_INPUT);
   assert_non_null(strstr(fail_text(), "two summary entries have this name"));

@@ -57,7 +57,8 @@ static place place_make(void) {
 #define HEAD "{\"problem\":\"mine\",\"mesh\":\"m.off\",\"seed\":7,"
 #define LABELS                                                                                                         \
   "\"labels\":[{\"name\":\"left\",\"box\":{\"min\":[-1,-9],\"max\":[0.1,9]}},"                                         \
-  "{\"name\":\"corner\",\"ball\":{\"centre\":[2,2],\"radius\":0.5}}],"
+  "{\"name\":\"corner\",\"ball\":{\"centre\":[2,2],\"radius\":0.5}},"                                                  \
+  "{\"name\":\"rest\",\"box\":{\"min\":[-9,-9],\"max\":[9,9]}}],"
 #define F "{\"name\":\"f\",\"role\":\"input\",\"degree\":0,\"file\":\"f.npy\"}"
 #define Q "{\"name\":\"q\",\"role\":\"target\",\"degree\":1,\"file\":\"q.npy\"}"
 #define OTHERS                                                                                                         \
@@ -92,11 +93,12 @@ static void test_import(void **state) {
   assert_int_equal(dataset_open(&d, p.out), DKHO_OK);
   const cx *c = dataset_cx(d, 0);
   assert_int_equal(c->n[1], N1);
-  assert_int_equal(c->labels, 3);
+  assert_int_equal(c->labels, 4);
   assert_string_equal(c->label_name[1], "left");
   int32_t left = 0, corner = 0;
   for (int i = 0; i < N0; i++) left += c->label[0][i] == 1, corner += c->label[0][i] == 2;
   assert_true(left == 3 && corner == 1);
+  assert_true(c->label[0][1] == 3 && c->label[0][4] == 0); /* labels are for the boundary */
   left = 0;
   for (int i = 0; i < N1; i++) left += c->label[1][i] == 1;
   assert_int_equal(left, 2);
@@ -112,13 +114,13 @@ static void test_import(void **state) {
   assert_true(dataset_static(d, kappa, 0)[4] == 5);
   assert_true(dataset_field(d)[re].rule == DATA_SCALE_MAXABS && dataset_field(d)[re].eps == 0.5);
   assert_int_equal(dataset_field(d)[dataset_find(d, "q")].channels, 2);
-  assert_true(dataset_find(d, "distance0") >= 0 && dataset_field(d)[dataset_find(d, "distance0")].channels == 2);
+  assert_true(dataset_find(d, "distance0") >= 0 && dataset_field(d)[dataset_find(d, "distance0")].channels == 3);
   const data_recipe *r = dataset_recipe(d, "q");
   assert_true(r->epochs == 12 && r->lr == 0.01 && r->batch == 16 && r->modes == 4 && r->harmonic == 1);
   features *x;
   assert_int_equal(dataset_features(&x, d, 0, FEAT_SUMMARY, 4), DKHO_OK);
-  /* f, re, kappa, position 2, label 3, distance 2, spectral 4, heat 3, summary 1 + 1 + 2 */
-  assert_int_equal(features_width(x, 0), 1 + 1 + 1 + 2 + 3 + 2 + 4 + 3 + 4);
+  /* f, re, kappa, position 2, label 4, distance 3, spectral 4, heat 3, summary 1 + 1 + 2 */
+  assert_int_equal(features_width(x, 0), 1 + 1 + 1 + 2 + 4 + 3 + 4 + 3 + 4);
   features_free(x);
   dataset_free(d);
   scratch_remove(p.dir);

@@ -14,7 +14,7 @@ typedef struct desk {
   struct desk *next;
   int threads; /* as asked for */
   pool *pool;
-  feeder *feed;
+  runner *run;
 } desk;
 
 struct dkho_model {
@@ -26,7 +26,7 @@ struct dkho_model {
 
 static void desk_free(desk *d) {
   if (!d) return;
-  feeder_free(d->feed);
+  runner_free(d->run);
   pool_free(d->pool);
   mem_free(d);
 }
@@ -43,12 +43,12 @@ static dkho_status desk_take(dkho_model *m, int threads, desk **out) {
   if (!MEM_NEW(d, 1)) return DKHO_E_MEMORY;
   d->threads = threads;
   dkho_status s = pool_create(&d->pool, threads);
-  if (s == DKHO_OK) s = feeder_create(&d->feed, m->o, 0, ENGINE_PREDICT, d->pool);
+  if (s == DKHO_OK) s = runner_create(&d->run, m->o, 0, ENGINE_PREDICT, d->pool);
   if (s != DKHO_OK) {
     desk_free(d);
     return s;
   }
-  engine_bind(d->feed->e, m->o->value);
+  runner_bind(d->run, m->o->value);
   *out = d;
   return DKHO_OK;
 }
@@ -134,7 +134,6 @@ dkho_status dkho_model_complex(const dkho_model *m, dkho_complex **out) {
 
 typedef struct call {
   const dkho_model *m;
-  const feeder *f;
   const void *const *inputs;
   float *out;
 } call;
@@ -144,10 +143,8 @@ static int64_t extent(const dkho_model *m, int field) {
   return (f->role == DATA_GLOBAL ? 1 : m->o->site[0].c->n[f->degree]) * f->channels;
 }
 
-static dkho_status fill(void *ctx, const lane *l, int64_t i) {
+static void inputs_of(void *ctx, int64_t i, const float **in, const double **global) {
   const call *c = ctx;
-  const float *in[DATA_FIELDS_MAX];
-  const double *global[DATA_FIELDS_MAX];
   int ins = 0, globals = 0;
   for (int k = 0; k < c->m->inputs; k++) {
     int field = c->m->input[k];
@@ -157,14 +154,11 @@ static dkho_status fill(void *ctx, const lane *l, int64_t i) {
     else
       global[globals++] = (const double *)c->inputs[k] + at;
   }
-  feeder_fill(c->f, l, in, global, NULL);
-  return DKHO_OK;
 }
 
-static dkho_status take(void *ctx, const lane *l, int64_t i) {
+static float *place(void *ctx, int64_t i) {
   const call *c = ctx;
-  feeder_take(c->f, l, c->out + i * extent(c->m, c->m->o->target));
-  return DKHO_OK;
+  return c->out + i * extent(c->m, c->m->o->target);
 }
 
 dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const void *const *inputs, float *out) {
@@ -176,9 +170,9 @@ dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const 
     if (!inputs[i]) return fail(DKHO_E_INPUT, "input '%s' is missing", m->o->spec.field[m->input[i]].name);
   desk *d = NULL;
   TRY(desk_take(m, threads, &d));
-  call c = {m, d->feed, inputs, out};
-  engine_batch b = {.count = batch, .fill = fill, .take = take, .ctx = &c};
-  dkho_status s = engine_predict(d->feed->e, &b);
+  call c = {m, inputs, out};
+  runner_batch b = {.count = batch, .inputs = inputs_of, .out = place, .ctx = &c};
+  dkho_status s = runner_predict(d->run, &b);
   desk_return(m, d);
   return s;
 }

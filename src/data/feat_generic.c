@@ -68,7 +68,7 @@ static int is_named(const data_field *f, const char *word) {
 static void native_rows(builder *b, const data_field *f) {
   const char *u = f->name;
   if (f->role == DATA_GLOBAL) {
-    const char *value = entry(b, "value", u, "%s", u);
+    const char *value = entry(b, "value", u, "value(%s)", u);
     for (int k = 0; k <= b->top; k++) row(b, k, FEAT_NATIVE, u, "broadcast(%s)", value);
   } else if (f->role == DATA_INPUT && f->degree == 0) {
     row(b, 0, FEAT_NATIVE, u, "%s", u);

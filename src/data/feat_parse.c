@@ -216,6 +216,7 @@ static const struct {
            {"heat", "en+", OP_HEAT},
            {"lift", "ee", OP_LIFT},
            {"zero", "nn", OP_ZERO},
+           {"value", "e", OP_GLOBAL},
            {"average", "ew", OP_AVERAGE},
            {"moment", "ewe", OP_MOMENT},
            {"rms", "ew??", OP_RMS},
@@ -250,6 +251,10 @@ static dkho_status apply(parser *p, size_t which, const value *v, int count, val
     return intern(p, &n, out);
   }
   a = p->g->node[v[0].node];
+  if (op == OP_GLOBAL) {
+    *out = v[0];
+    return need(p, a.op == OP_GLOBAL, "value() takes the name of a global field");
+  }
   n.arg[0] = v[0].node;
   n.degree = a.degree, n.channels = a.channels, n.constant = a.constant;
   if (count > 1 && !v[1].is_number) {

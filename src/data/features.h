@@ -16,7 +16,7 @@
  *   broadcast(s1, …)     summary entries, the same number on every simplex (a row's whole expression only)
  * Summary entries, one row of numbers per sample; w is a static weight with one channel or the number 1 (equal weights),
  * normalised to sum 1; add and floor may be left out (0):
- *   NAME                 a global field, scaled
+ *   value(G)             the values of global field G, scaled
  *   average(e, w)        Σ w e
  *   moment(e, w, S)      Σ w e S_j for each column of S
  *   rms(e, w, add, floor)          √max(Σ w e² + add, floor)

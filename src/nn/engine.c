@@ -112,7 +112,9 @@ void engine_bind(engine *e, const real *value) {
   e->bound = 1;
 }
 
-int lane_index(const lane *l) { return l->index; }
+int lane_index(const lane *l) {
+  return l->index;
+}
 
 real *lane_input(const lane *l, var v) {
   assert(l->t->var[v].kind == VAR_INPUT);
@@ -178,26 +180,25 @@ typedef struct {
   const engine_batch *b;
   double weight, *loss;
   int64_t groups;
-  int64_t bad[ENGINE_GROUPS]; /* first sample of the group that spoiled its gradient, -1: none */
+  int64_t bad[ENGINE_GROUPS]; /* place in the batch of the first sample that spoiled the group's gradient, -1: none */
   double sum[ENGINE_GROUPS];
 } gradient_job;
 
-static int64_t sample_at(const engine_batch *b, int64_t i) {
-  return b->index ? b->index[i] : i;
+static long long number_of(const engine_batch *b, int64_t i) {
+  return (long long)(b->number ? b->number[i] : i);
 }
 
 static dkho_status run_sample(gradient_job *j, const lane *l, int64_t group, int64_t i) {
   engine *e = j->e;
-  int64_t sample = sample_at(j->b, i);
-  TRY(j->b->fill(j->b->ctx, l, sample));
+  TRY(j->b->fill(j->b->ctx, l, i));
   run_forward(e, l);
   double loss = (double)l->val[e->loss][0];
-  if (!isfinite(loss)) return fail(DKHO_E_NONFINITE, "loss of sample %lld is %g", (long long)sample, loss);
+  if (!isfinite(loss)) return fail(DKHO_E_NONFINITE, "loss of sample %lld is %g", number_of(j->b, i), loss);
   if (j->loss) j->loss[i] = loss;
   j->sum[group] += loss;
   run_backward(e, l, j->weight);
-  if (j->bad[group] < 0 && !all_finite(slab_of(e, group), e->plan.slab_size)) j->bad[group] = sample;
-  return j->b->take ? j->b->take(j->b->ctx, l, sample) : DKHO_OK;
+  if (j->bad[group] < 0 && !all_finite(slab_of(e, group), e->plan.slab_size)) j->bad[group] = i;
+  return j->b->take ? j->b->take(j->b->ctx, l, i) : DKHO_OK;
 }
 
 static dkho_status group_task(void *ctx, size_t task, int worker) {
@@ -246,16 +247,16 @@ static void step_backward(engine *e) {
 static dkho_status check_gradient(const engine *e, const gradient_job *j) {
   const params *p = e->t->p;
   const real *g = slab_of(e, 0);
-  int64_t sample = -1;
+  int64_t bad = -1;
   for (int64_t i = j->groups - 1; i >= 0; i--)
-    if (j->bad[i] >= 0) sample = j->bad[i];
+    if (j->bad[i] >= 0) bad = j->bad[i];
   for (int i = 0; i < p->count; i++) {
     if (all_finite(g + p->list[i].offset, p->list[i].count)) continue;
-    if (sample < 0) return fail(DKHO_E_NONFINITE, "gradient of %s is not finite: the sum overflows", p->list[i].name);
+    if (bad < 0) return fail(DKHO_E_NONFINITE, "gradient of %s is not finite: the sum overflows", p->list[i].name);
     return fail(DKHO_E_NONFINITE, "gradient of %s is not finite, first in sample %lld", p->list[i].name,
-                (long long)sample);
+                number_of(j->b, bad));
   }
-  return sample < 0 ? DKHO_OK : fail(DKHO_E_NONFINITE, "a gradient is not finite in sample %lld", (long long)sample);
+  return bad < 0 ? DKHO_OK : fail(DKHO_E_NONFINITE, "a gradient is not finite in sample %lld", number_of(j->b, bad));
 }
 
 dkho_status engine_gradient(engine *e, const engine_batch *b, double weight, double *loss, double *mean, real *g) {
@@ -284,10 +285,9 @@ typedef struct {
 static dkho_status predict_task(void *ctx, size_t task, int worker) {
   const predict_job *j = ctx;
   const lane *l = &j->e->lane[worker];
-  int64_t sample = sample_at(j->b, (int64_t)task);
-  TRY(j->b->fill(j->b->ctx, l, sample));
+  TRY(j->b->fill(j->b->ctx, l, (int64_t)task));
   run_forward(j->e, l);
-  return j->b->take ? j->b->take(j->b->ctx, l, sample) : DKHO_OK;
+  return j->b->take ? j->b->take(j->b->ctx, l, (int64_t)task) : DKHO_OK;
 }
 
 dkho_status engine_predict(engine *e, const engine_batch *b) {

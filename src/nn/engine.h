@@ -35,12 +35,12 @@ int lane_index(const lane *l); /* 0 … pool width - 1: names scratch of the cal
 const real *lane_value(const lane *l, var v);
 const real *lane_grad(const lane *l, var v);
 
-/* Called in a worker thread: `fill` before sample index[i] runs, `take` (may be NULL) after it. */
+/* Called in a worker thread: `fill` before the i-th sample runs, `take` (may be NULL) after it. */
 typedef struct engine_batch {
   int64_t count;
-  const int64_t *index; /* count sample numbers, NULL: 0 … count-1 */
-  dkho_status (*fill)(void *ctx, const lane *l, int64_t sample);
-  dkho_status (*take)(void *ctx, const lane *l, int64_t sample);
+  const int64_t *number; /* what messages call the samples, NULL: 0 … count-1 */
+  dkho_status (*fill)(void *ctx, const lane *l, int64_t i);
+  dkho_status (*take)(void *ctx, const lane *l, int64_t i);
   void *ctx;
 } engine_batch;
 

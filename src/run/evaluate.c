@@ -22,9 +22,9 @@ dkho_status judge_create(judge **out, const oper *o, const dataset *d, pool *thr
   judge *j;
   if (!MEM_NEW(j, 1)) return DKHO_E_MEMORY;
   j->o = o, j->d = d, j->threads = threads;
-  dkho_status s = ARENA_NEW(&j->mem, j->feed, o->sites) ? DKHO_OK : DKHO_E_MEMORY;
+  dkho_status s = ARENA_NEW(&j->mem, j->run, o->sites) ? DKHO_OK : DKHO_E_MEMORY;
   for (int i = 0; s == DKHO_OK && i < o->sites; i++) {
-    s = feeder_create(&j->feed[i], o, i, ENGINE_PREDICT, threads);
+    s = runner_create(&j->run[i], o, i, ENGINE_PREDICT, threads);
     if (extent(j, i) > j->widest) j->widest = extent(j, i);
   }
   if (s == DKHO_OK && !ARENA_NEW(&j->mem, j->chunk, CHUNK * j->widest)) s = DKHO_E_MEMORY;
@@ -37,7 +37,7 @@ dkho_status judge_create(judge **out, const oper *o, const dataset *d, pool *thr
 
 void judge_free(judge *j) {
   if (!j) return;
-  for (int i = 0; j->feed && i < j->o->sites; i++) feeder_free(j->feed[i]);
+  for (int i = 0; j->run && i < j->o->sites; i++) runner_free(j->run[i]);
   arena_free(&j->mem);
   mem_free(j);
 }
@@ -48,19 +48,14 @@ typedef struct chunk_job {
   const int64_t *sample;
 } chunk_job;
 
-static dkho_status fill(void *ctx, const lane *l, int64_t i) {
+static void inputs(void *ctx, int64_t i, const float **in, const double **global) {
   const chunk_job *job = ctx;
-  const float *in[DATA_FIELDS_MAX];
-  const double *global[DATA_FIELDS_MAX];
   dataset_inputs(job->j->d, job->sample[i], in, global);
-  feeder_fill(job->j->feed[job->site], l, in, global, NULL);
-  return DKHO_OK;
 }
 
-static dkho_status take_lane(void *ctx, const lane *l, int64_t i) {
+static float *place(void *ctx, int64_t i) {
   const chunk_job *job = ctx;
-  feeder_take(job->j->feed[job->site], l, job->j->chunk + i * extent(job->j, job->site));
-  return DKHO_OK;
+  return job->j->chunk + i * extent(job->j, job->site);
 }
 
 /* The longest run of samples from `from` on that lies on one complex, at most CHUNK. */
@@ -76,13 +71,13 @@ static int64_t run_length(const judge *j, int64_t from, int64_t count, const int
 
 dkho_status judge_predict(judge *j, const real *weights, int64_t count, const int64_t *sample, const char *label,
                           judge_take take, void *ctx) {
-  for (int i = 0; i < j->o->sites; i++) engine_bind(j->feed[i]->e, weights);
+  for (int i = 0; i < j->o->sites; i++) runner_bind(j->run[i], weights);
   for (int64_t at = 0, n; at < count; at += n) {
     int complex = 0;
     n = run_length(j, at, count, sample, &complex);
     chunk_job job = {j, complex, sample + at};
-    engine_batch b = {.count = n, .fill = fill, .take = take_lane, .ctx = &job};
-    TRY(engine_predict(j->feed[complex]->e, &b));
+    runner_batch b = {.count = n, .sample = sample + at, .inputs = inputs, .out = place, .ctx = &job};
+    TRY(runner_predict(j->run[complex], &b));
     TRY(take(ctx, complex, n, sample + at, j->chunk));
     if (label) report_progress(label, (uint64_t)(at + n), (uint64_t)count, NULL);
   }

@@ -4,14 +4,14 @@
 
 #include "data/dataset.h"
 #include "run/metrics.h"
-#include "run/oper.h"
+#include "run/runner.h"
 
 /* A predicting engine per site, made once and used often. */
 typedef struct judge {
   const oper *o;
   const dataset *d;
   pool *threads; /* borrowed, NULL: this thread */
-  feeder **feed;
+  runner **run;
   float *chunk; /* predictions of a chunk of samples */
   int64_t widest;
   arena mem;

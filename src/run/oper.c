@@ -1,4 +1,4 @@
-/* oper.c: making, loading, saving operators, and feeding their engines. */
+/* oper.c: making, loading, saving operators. */
 #include "run/oper.h"
 
 #include "nn/state.h"
@@ -337,59 +337,4 @@ dkho_status oper_count(const oper_request *r, int dim, int fields, const data_fi
   *count = p->total;
   params_free(p);
   return s;
-}
-
-/* ---- feeding ---- */
-
-dkho_status feeder_create(feeder **out, const oper *o, int site_index, engine_mode mode, pool *threads) {
-  feeder *f;
-  const site *s = &o->site[site_index];
-  *out = NULL;
-  if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
-  f->o = o;
-  f->site = site_index;
-  f->lanes = pool_width(threads);
-  dkho_status st = engine_create(&f->e, s->t, mode, s->net.loss, threads);
-  if (st == DKHO_OK && !(ARENA_NEW(&f->mem, f->work, f->lanes) && ARENA_NEW(&f->mem, f->summary, f->lanes)))
-    st = DKHO_E_MEMORY;
-  for (int i = 0; st == DKHO_OK && i < f->lanes; i++)
-    if (!ARENA_NEW(&f->mem, f->work[i], features_work_size(s->f)) ||
-        !ARENA_NEW(&f->mem, f->summary[i], features_summary_width(s->f) + 1))
-      st = DKHO_E_MEMORY;
-  if (st == DKHO_OK)
-    *out = f;
-  else
-    feeder_free(f);
-  return st;
-}
-
-void feeder_free(feeder *f) {
-  if (!f) return;
-  engine_free(f->e);
-  arena_free(&f->mem);
-  mem_free(f);
-}
-
-void feeder_fill(const feeder *f, const lane *l, const float *const *in, const double *const *global,
-                 const float *target) {
-  const oper *o = f->o;
-  const site *s = &o->site[f->site];
-  real *out[CX_DEGREES] = {0}, *summary = f->summary[lane_index(l)];
-  for (int k = 0; k < o->cfg.degrees; k++) out[k] = lane_input(l, s->net.feature[k]);
-  features_eval(s->f, in, global, f->work[lane_index(l)], out, summary);
-  real *head = s->net.summary == VAR_NONE ? NULL : lane_input(l, s->net.summary);
-  if (head) memcpy(head, summary, (size_t)o->cfg.summary * sizeof *head);
-  if (!target) return;
-  const data_field *t = target_of(o);
-  real *y = lane_input(l, s->net.target);
-  int64_t n = s->c->n[t->degree] * t->channels;
-  for (int64_t i = 0; i < n; i++) y[i] = (real)(((double)target[i] - t->shift) / t->scale);
-}
-
-void feeder_take(const feeder *f, const lane *l, float *out) {
-  const site *s = &f->o->site[f->site];
-  const data_field *t = target_of(f->o);
-  const real *y = lane_value(l, s->net.predicted);
-  int64_t n = s->c->n[t->degree] * t->channels;
-  for (int64_t i = 0; i < n; i++) out[i] = (float)((double)y[i] * t->scale + t->shift);
 }

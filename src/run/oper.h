@@ -59,21 +59,4 @@ dkho_status oper_matches(const oper *o, const dataset *d);
 dkho_status oper_count(const oper_request *r, int dim, int fields, const data_field *field, const feat_table *table,
                        const char *target, const int64_t betti[CX_DEGREES], int64_t *count);
 
-/* Engines with the scratch that feeding them needs: raw inputs in, scaled fields out. */
-typedef struct feeder {
-  const oper *o;
-  int site;
-  engine *e;
-  real **work, **summary; /* per lane */
-  int lanes;
-  arena mem;
-} feeder;
-dkho_status feeder_create(feeder **out, const oper *o, int site, engine_mode mode, pool *threads);
-void feeder_free(feeder *f);
-/* Writes the inputs of a sample (raw values as features_eval wants them) into the lane; target NULL when predicting. */
-void feeder_fill(const feeder *f, const lane *l, const float *const *in, const double *const *global,
-                 const float *target);
-/* The prediction of a lane in physical units. */
-void feeder_take(const feeder *f, const lane *l, float *out);
-
 #endif

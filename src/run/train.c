@@ -27,7 +27,7 @@ typedef struct trainer {
   oper *o;
   optim *opt;
   pool *threads;
-  feeder **feed; /* per site */
+  runner **run; /* per site */
   judge *judge;
   real *gradient;
   const int64_t *train, *val;
@@ -170,16 +170,14 @@ static dkho_status write_manifest(const trainer *t) {
 
 /* ---- the loop ---- */
 
-static dkho_status fill(void *ctx, const lane *l, int64_t sample) {
+static void inputs(void *ctx, int64_t i, const float **in, const double **global) {
   const trainer *t = ctx;
-  const float *in[DATA_FIELDS_MAX];
-  const double *global[DATA_FIELDS_MAX];
-  int complex;
-  int64_t row;
-  dataset_locate(t->d, sample, &complex, &row);
-  dataset_inputs(t->d, sample, in, global);
-  feeder_fill(t->feed[complex], l, in, global, dataset_value(t->d, t->o->target, sample));
-  return DKHO_OK;
+  dataset_inputs(t->d, t->batch[i], in, global);
+}
+
+static const float *target(void *ctx, int64_t i) {
+  const trainer *t = ctx;
+  return dataset_value(t->d, t->o->target, t->batch[i]);
 }
 
 /* Gradient of the mean loss over the batch at `at`; samples of one complex go through its engine together. */
@@ -197,15 +195,15 @@ static dkho_status batch_gradient(trainer *t, int64_t at, double *mean) {
     }
     if (!n) continue;
     double part;
-    engine_batch b = {.count = n, .index = t->batch, .fill = fill, .ctx = t};
-    TRY(engine_gradient(t->feed[site_index]->e, &b, 1.0 / (double)count, NULL, &part, t->gradient));
+    runner_batch b = {.count = n, .sample = t->batch, .inputs = inputs, .target = target, .ctx = t};
+    TRY(runner_gradient(t->run[site_index], &b, 1.0 / (double)count, &part, t->gradient));
     *mean += part;
   }
   return DKHO_OK;
 }
 
 static void bind(trainer *t) {
-  for (int i = 0; i < t->o->sites; i++) engine_bind(t->feed[i]->e, t->o->value);
+  for (int i = 0; i < t->o->sites; i++) runner_bind(t->run[i], t->o->value);
 }
 
 static dkho_status take_step(trainer *t, double lr) {
@@ -326,16 +324,16 @@ static dkho_status prepare(trainer *t) {
   optim_config oc = optim_defaults();
   oc.decay = t->cfg->weight_decay, oc.clip = t->cfg->clip, oc.ema = t->cfg->ema;
   TRY(optim_create(&t->opt, t->o->p, &oc, t->o->value));
-  if (!ARENA_NEW(&t->mem, t->feed, t->o->sites) || !ARENA_NEW(&t->mem, t->order, t->trains) ||
+  if (!ARENA_NEW(&t->mem, t->run, t->o->sites) || !ARENA_NEW(&t->mem, t->order, t->trains) ||
       !ARENA_NEW(&t->mem, t->batch, t->cfg->batch) || !ARENA_NEW(&t->mem, t->history, t->cfg->epochs * COLUMNS))
     return DKHO_E_MEMORY;
-  for (int i = 0; i < t->o->sites; i++) TRY(feeder_create(&t->feed[i], t->o, i, ENGINE_TRAIN, t->threads));
+  for (int i = 0; i < t->o->sites; i++) TRY(runner_create(&t->run[i], t->o, i, ENGINE_TRAIN, t->threads));
   TRY(judge_create(&t->judge, t->o, t->d, t->threads));
   return params_slab(t->o->p, &t->gradient);
 }
 
 static void dispose(trainer *t) {
-  for (int i = 0; t->feed && i < t->o->sites; i++) feeder_free(t->feed[i]);
+  for (int i = 0; t->run && i < t->o->sites; i++) runner_free(t->run[i]);
   judge_free(t->judge);
   optim_free(t->opt);
   oper_free(t->o);
@@ -363,7 +361,9 @@ static void sweep(const char *run) {
   char path[PATH_LIMIT];
   for (struct dirent *e; d && (e = readdir(d));) {
     const char *mark = strstr(e->d_name, ".tmp.");
-    if (mark && strspn(mark + 5, "0123456789") == strlen(mark + 5) && snprintf(path, sizeof path, "%s/%s", run, e->d_name) < PATH_LIMIT) unlink(path);
+    if (mark && strspn(mark + 5, "0123456789") == strlen(mark + 5) &&
+        snprintf(path, sizeof path, "%s/%s", run, e->d_name) < PATH_LIMIT)
+      unlink(path);
   }
   if (d) closedir(d);
 }
