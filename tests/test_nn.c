@@ -42,11 +42,11 @@ static void setup_open(setup *s, dkho_variant variant, int threads) {
   memset(s, 0, sizeof *s);
   s->spoiled = -1;
   ok(pool_create(&s->pool, threads));
-  ok(cx_torus_grid(&s->c, 1, 0.4, 24, 12, 0));
+  ok(cx_torus_grid(&s->c, 1, 0.4, 20, 9, 0));
   ok(dec_create(&s->d, s->c, DEC_UNIT));
   ok(dec_harmonic(s->d, 1, &s->basis));
   ok(dkho_config_size("small", &s->f));
-  s->f.h = 16;
+  s->f.h = 9;
   s->f.layers = 2;
   s->f.variant = variant;
   s->f.target = s->f.channels = 1;
@@ -135,7 +135,7 @@ static void same_bits(void **state) {
       setup_open(&s[i], (dkho_variant)variant, threads[i]);
       train_step(&s[i], 7);
       train_step(&s[i], 1);
-      train_step(&s[i], 19);
+      train_step(&s[i], 17);
       predict(&s[i], 3);
       if (i == 0) continue;
       assert_memory_equal(s[0].value, s[i].value, (size_t)s[0].p->size * sizeof(real));
