@@ -63,6 +63,9 @@ const char *grouped(int64_t n);
 /* A complex description as a table. */
 void print_complex(const json_t *description);
 
-extern const verb verb_mesh, verb_info;
+/* Any description as a table, headed by its name; frees the text. */
+void print_description(const char *name, char *json);
+
+extern const verb verb_mesh, verb_info, verb_data, verb_train, verb_eval, verb_predict;
 
 #endif

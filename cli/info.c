@@ -8,10 +8,13 @@ static int run(int argc, char **argv);
 const verb verb_info = {
     "info",
     "what is in a file or a run",
-    "FILE|RUN",
-    "Describes a complex, a data set, a model, a checkpoint, a run directory, or a mesh file.\n\n"
+    "FILE|RUN | --model dkho --problem P --target K",
+    "Describes a complex, a data set, a model, a checkpoint, a run directory, or a mesh file. With --problem it counts "
+    "the\n"
+    "parameters of a model instead, without any data.\n\n"
     "  dkho info torus.st\n"
-    "  dkho info darcy.st --json",
+    "  dkho info darcy.st --json\n"
+    "  dkho info --model dkho --problem darcy --target 1 --size large",
     run,
 };
 
@@ -32,25 +35,55 @@ static void print_tree(const json_t *v, const char *key, int depth) {
   free(text);
 }
 
-static int run(int argc, char **argv) {
-  const opt opts[] = {{0}};
-  common shared;
-  char **args, *text;
-  int nargs, s = parse(&verb_info, opts, &shared, argc, argv, &args, &nargs);
-  if (s != EXIT_DONE || shared.help) return s;
-  if (nargs != 1) return misuse(&verb_info, "expected one file or run directory, found %d", nargs);
-  if (dkho_describe(args[0], &text) != DKHO_OK) return failed();
-  if (shared.json) {
-    print_json(text);
-    return EXIT_DONE;
-  }
-  json_t *d = json_loads(text, 0, NULL);
-  dkho_text_free(text);
-  printf("%s: %s\n", args[0], json_text(d, "kind"));
-  if (strcmp(json_text(d, "kind"), "complex") == 0)
+void print_description(const char *name, char *json) {
+  json_t *d = json_loads(json, 0, NULL);
+  dkho_text_free(json);
+  printf("%s: %s\n", name, json_text(d, "kind"));
+  json_object_del(d, "kind");
+  if (json_object_get(d, "betti_relative"))
     print_complex(d);
   else
     print_tree(d, NULL, 0);
   json_decref(d);
+}
+
+/* The number of parameters that training with these settings would give, without any data. */
+static int count_parameters(const char *problem, const dkho_train_options *o, int as_json) {
+  int64_t count;
+  if (dkho_parameter_count(problem, o, &count) != DKHO_OK) return failed();
+  if (as_json)
+    printf("{\"parameters\": %lld}\n", (long long)count);
+  else
+    printf("%s parameters\n", grouped(count));
+  return EXIT_DONE;
+}
+
+static int run(int argc, char **argv) {
+  dkho_train_options o;
+  dkho_train_defaults(&o);
+  const char *model = "dkho", *problem = NULL;
+  const opt opts[] = {
+      {"--model", OPT_TEXT, &model, "M", "count the parameters of a model: dkho"},
+      {"--problem", OPT_TEXT, &problem, "P", "… on this benchmark"},
+      {"--target", OPT_TEXT, &o.target, "K", "… for the target of this degree or name"},
+      {"--size", OPT_TEXT, &o.size, "S", "… small or large"},
+      {"--variant", OPT_TEXT, &o.variant, "V", "… full, no_dirac, no_phase, no_harmonic"},
+      {"--profile", OPT_TEXT, &o.profile, "P", "… with these inputs: native … conditioned"},
+      {0},
+  };
+  common shared;
+  char **args, *text;
+  int nargs, s = parse(&verb_info, opts, &shared, argc, argv, &args, &nargs);
+  if (s != EXIT_DONE || shared.help) return s;
+  if (strcmp(model, "dkho") != 0) return misuse(&verb_info, "--model: found '%s', there is dkho", model);
+  if (problem)
+    return nargs ? misuse(&verb_info, "give a file or --problem, not both")
+                 : count_parameters(problem, &o, shared.json);
+  if (nargs != 1) return misuse(&verb_info, "expected one file or run directory, found %d", nargs);
+  if (dkho_describe(args[0], &text) != DKHO_OK) return failed();
+  if (shared.json)
+    print_json(text);
+  else
+    print_description(args[0], text);
   return EXIT_DONE;
 }

@@ -20,6 +20,8 @@ struct dkho_calculus {
 dkho_status api_wrap(dkho_complex **out, cx *c);
 /* Dumps `object` into text for the caller and drops the reference; NULL object means no memory. */
 dkho_status api_json(json_t *object, char **text);
+/* Whether the file begins like a container. */
+int api_is_container(const char *path);
 /* What a field is, on this complex. */
 void api_field_info(const data_field *f, const cx *c, dkho_field_info *out);
 dkho_status api_describe_complex(const cx *c, json_t **out);

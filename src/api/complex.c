@@ -61,7 +61,7 @@ dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0, const d
 }
 
 /* Containers begin with a small 64-bit number and a brace, which no mesh format does. */
-static int is_container(const char *path) {
+int api_is_container(const char *path) {
   file_map m;
   if (file_map_open(&m, path) != DKHO_OK) return 0;
   int yes = m.size >= 10 && m.bytes[8] == '{' && m.bytes[6] == 0 && m.bytes[7] == 0;
@@ -88,7 +88,7 @@ static dkho_status read_container(cx **c, const char *path) {
 dkho_status dkho_complex_read(dkho_complex **out, const char *path) {
   cx *c = NULL;
   *out = NULL;
-  TRY(is_container(path) ? read_container(&c, path) : mesh_read(&c, path));
+  TRY(api_is_container(path) ? read_container(&c, path) : mesh_read(&c, path));
   return api_wrap(out, c);
 }
 

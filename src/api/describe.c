@@ -1,8 +1,11 @@
 /* describe.c: what things are, as JSON. */
 #include "api/api.h"
+#include "data/dataset.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void dkho_text_free(char *text) {
   mem_free(text);
@@ -64,11 +67,117 @@ dkho_status dkho_complex_describe(const dkho_complex *c, char **json) {
   return api_json(d, json);
 }
 
+/* ---- containers ---- */
+
+static json_t *shape(const st_tensor *t) {
+  json_t *a = json_array();
+  for (int i = 0; i < t->rank; i++) json_array_append_new(a, json_integer((json_int_t)t->shape[i]));
+  return a;
+}
+
+static json_t *tensors(const st_file *f) {
+  json_t *list = json_object();
+  for (int i = 0; i < st_count(f); i++) {
+    const st_tensor *t = st_at(f, i);
+    json_object_set_new(list, t->name, json_pack("{s:s, s:o}", "type", st_dtype_name(t->dtype), "shape", shape(t)));
+  }
+  return list;
+}
+
+/* Metadata that is JSON becomes part of the description. */
+static void set_meta(json_t *out, const char *key, const st_file *f, const char *meta) {
+  const char *text = st_meta(f, meta);
+  json_t *value = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+  if (!value && text) value = json_string(text);
+  if (value) json_object_set_new(out, key, value);
+}
+
+static dkho_status describe_dataset(const char *path, json_t **out) {
+  dataset *d = NULL;
+  TRY(dataset_open(&d, path));
+  json_t *fields = json_object(), *splits = json_object(), *complexes = json_array();
+  for (int i = 0; i < dataset_fields(d); i++) {
+    const data_field *f = &dataset_field(d)[i];
+    json_object_set_new(
+        fields, f->name,
+        json_pack("{s:s, s:i, s:i}", "role", data_role_name(f->role), "degree", f->degree, "channels", f->channels));
+  }
+  for (int s = 0; s < DATA_SPLITS; s++) {
+    int64_t count;
+    dataset_split(d, (data_split)s, &count);
+    json_object_set_new(splits, data_split_name((data_split)s), json_integer(count));
+  }
+  for (int i = 0; i < dataset_complexes(d); i++)
+    json_array_append_new(complexes, counts(dataset_cx(d, i)->n, dataset_cx(d, i)->dim));
+  const data_info *info = dataset_info(d);
+  char hash[33];
+  st_hash(dataset_file(d), hash);
+  *out = json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:s, s:o?}", "kind", "dataset", "problem", info->problem,
+                   "generator", info->generator, "seed", (json_int_t)info->seed, "samples",
+                   (json_int_t)dataset_samples(d), "splits", splits, "simplices", complexes, "fields", fields, "hash",
+                   hash, "params", json_loads(info->params, 0, NULL));
+  dataset_free(d);
+  return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
+}
+
+static dkho_status describe_container(const char *path, json_t **out) {
+  st_file *f = NULL;
+  TRY(st_open(&f, path));
+  const char *kind = st_meta(f, "dkho.kind");
+  dkho_status s = DKHO_OK;
+  if (kind && strcmp(kind, "dataset") == 0)
+    s = describe_dataset(path, out);
+  else if (kind && strcmp(kind, "complex") == 0) {
+    cx *c = NULL;
+    s = cx_get(&c, f, "");
+    if (s == DKHO_OK) s = api_describe_complex(c, out);
+    cx_free(c);
+  } else {
+    *out = json_pack("{s:s}", "kind", kind ? kind : "container");
+    set_meta(*out, "version", f, "dkho.version");
+    set_meta(*out, "model", f, "dkho.model");
+    set_meta(*out, "training", f, "dkho.training");
+    set_meta(*out, "target", f, "dkho.target");
+    int model = kind && (strcmp(kind, "model") == 0 || strcmp(kind, "checkpoint") == 0);
+    if (!model) json_object_set_new(*out, "tensors", tensors(f));
+  }
+  st_close(f);
+  return s;
+}
+
+/* A run: its configuration and, when it is finished, its result. */
+static dkho_status describe_run(const char *path, json_t **out) {
+  static const char *const parts[] = {"config", "manifest", "result"};
+  char name[4096];
+  *out = json_pack("{s:s}", "kind", "run");
+  for (int i = 0; i < 3; i++) {
+    if (snprintf(name, sizeof name, "%s/%s.json", path, parts[i]) >= (int)sizeof name) break;
+    json_t *part = json_load_file(name, 0, NULL);
+    if (part)
+      json_object_set_new(*out, parts[i], part);
+    else if (i == 0) {
+      json_decref(*out);
+      return fail(DKHO_E_FORMAT, "%s: no run: it has no readable config.json", path);
+    }
+  }
+  json_object_set_new(*out, "finished", json_boolean(json_object_get(*out, "result") != NULL));
+  return DKHO_OK;
+}
+
 dkho_status dkho_describe(const char *path, char **json) {
+  struct stat st;
+  json_t *d = NULL;
   dkho_complex *c = NULL;
   *json = NULL;
-  TRY(dkho_complex_read(&c, path));
-  dkho_status s = dkho_complex_describe(c, json);
-  dkho_complex_free(c);
-  return s;
+  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    TRY(describe_run(path, &d));
+  else if (api_is_container(path))
+    TRY(describe_container(path, &d));
+  else {
+    TRY(dkho_complex_read(&c, path));
+    dkho_status s = api_describe_complex(c->c, &d);
+    dkho_complex_free(c);
+    TRY(s);
+  }
+  return api_json(d, json);
 }

@@ -223,7 +223,7 @@ static int name_order(const void *a, const void *b) {
 }
 
 dkho_status st_parse(st_file *f) {
-  size_t n = 0, text = 0;
+  size_t n, text;
   json_t *root;
   TRY(header_bounds(f, &n, &text));
   TRY(header_json(f, text, &root));

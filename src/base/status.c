@@ -30,7 +30,7 @@ const char *fail_text(void) {
   return text;
 }
 
-dkho_status fail(dkho_status code, const char *fmt, ...) {
+dkho_status(fail)(dkho_status code, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
   char line[TEXT_MAX]; /* an argument may be the present text */
@@ -40,7 +40,7 @@ dkho_status fail(dkho_status code, const char *fmt, ...) {
   return code;
 }
 
-dkho_status fail_prefix(dkho_status code, const char *fmt, ...) {
+dkho_status(fail_prefix)(dkho_status code, const char *fmt, ...) {
   char prefix[TEXT_MAX / 2], rest[TEXT_MAX];
   va_list args;
   va_start(args, fmt);

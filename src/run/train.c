@@ -363,7 +363,7 @@ static void sweep(const char *run) {
   char path[PATH_LIMIT];
   for (struct dirent *e; d && (e = readdir(d));) {
     const char *mark = strstr(e->d_name, ".tmp.");
-    if (mark && strlen(mark) == 11 && snprintf(path, sizeof path, "%s/%s", run, e->d_name) < PATH_LIMIT) unlink(path);
+    if (mark && strspn(mark + 5, "0123456789") == strlen(mark + 5) && snprintf(path, sizeof path, "%s/%s", run, e->d_name) < PATH_LIMIT) unlink(path);
   }
   if (d) closedir(d);
 }

@@ -1,0 +1,51 @@
+/* predict.c: `dkho predict`: fields out of a trained operator. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int run(int argc, char **argv);
+const verb verb_predict = {
+    "predict",
+    "fields of a trained operator, as a container or for ParaView",
+    "RUN|MODEL --data FILE -o OUT",
+    "Predicts the samples of a data set on the model's complex. OUT ending in .vtu gives one file per sample "
+    "(prediction,\n"
+    "reference, difference); any other name one container with the tensor 'prediction'.\n\n"
+    "  dkho predict runs/flux --data darcy.st -o flux.st\n"
+    "  dkho predict runs/flux --data darcy.st --split test --limit 3 -o flux.vtu",
+    run,
+};
+
+static int run(int argc, char **argv) {
+  const char *data = NULL, *out = NULL, *split = NULL;
+  int64_t limit = 0;
+  const opt opts[] = {
+      {"--data", OPT_TEXT, &data, "FILE", "data set with the inputs (needed)"},
+      {"-o", OPT_TEXT, &out, "OUT", "where to write (needed)"},
+      {"--split", OPT_TEXT, &split, "S", "train, val or test (default: all samples)"},
+      {"--limit", OPT_INT, &limit, "N", "at most N samples (default for .vtu: 4)"},
+      {0},
+  };
+  common shared;
+  char **args;
+  int nargs, s = parse(&verb_predict, opts, &shared, argc, argv, &args, &nargs);
+  if (s != EXIT_DONE || shared.help) return s;
+  if (nargs != 1 || !data || !out) return misuse(&verb_predict, "expected a run or model, --data FILE and -o OUT");
+  if (limit < 0) return misuse(&verb_predict, "--limit: expected ≥ 0");
+  int vtu = strlen(out) > 4 && strcmp(out + strlen(out) - 4, ".vtu") == 0;
+  if (vtu && limit == 0) limit = 4;
+  dkho_model *m = NULL;
+  if (dkho_model_load(&m, args[0]) != DKHO_OK) return failed();
+  s = dkho_predict_file(m, data, split, out, shared.force, (int)shared.threads, limit) == DKHO_OK ? EXIT_DONE
+                                                                                                  : failed();
+  dkho_field_info target;
+  if (s == EXIT_DONE && dkho_model_output(m, &target) == DKHO_OK) {
+    if (shared.json)
+      printf("{\"target\": \"%s\", \"out\": \"%s\"}\n", target.name, out);
+    else
+      printf("%s: predictions of %s (degree %d)\n", out, target.name, target.degree);
+  }
+  dkho_model_free(m);
+  return s;
+}
