@@ -5,6 +5,8 @@
 #include "feature_tables.h"
 
 #include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 enum { S = 11 };
 static const feat_row rows[] = {{"f", 0, FEAT_NATIVE, "f"},
@@ -502,6 +504,33 @@ static void test_writer_refusals(void **state) {
   scratch_remove(dir);
 }
 
+/* A full disk, in the samples and in the container: an error, and no file. */
+static void test_no_room(void **state) {
+  (void)state;
+  static const rlim_t limits[] = {512, 6000};
+  feed d = feed_make();
+  char dir[64], path[128];
+  struct rlimit old;
+  scratch_make(dir);
+  scratch_path(path, dir, "d.st");
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+  for (int i = 0; i < 2; i++) {
+    struct rlimit tight = {limits[i], old.rlim_max};
+    size_t live = mem_live_blocks();
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    dkho_status s = make(path, &d);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(s, DKHO_E_IO);
+    assert_non_null(strstr(fail_text(), i ? "d.st: cannot write: " : "d.st: cannot write beside it: "));
+    assert_int_equal(scratch_count(dir), 0);
+    assert_int_equal(mem_live_blocks(), live);
+  }
+  signal(SIGXFSZ, handler);
+  feed_free(&d);
+  scratch_remove(dir);
+}
+
 static void test_no_memory(void **state) {
   (void)state;
   feed d = feed_make();
@@ -539,6 +568,7 @@ int main(void) {
                                      cmocka_unit_test(test_splits),          cmocka_unit_test(test_scaling),
                                      cmocka_unit_test(test_scaling_ignores), cmocka_unit_test(test_targets_do_not_leak),
                                      cmocka_unit_test(test_wrong_text),      cmocka_unit_test(test_wrong_tensors),
-                                     cmocka_unit_test(test_writer_refusals), cmocka_unit_test(test_no_memory)};
+                                     cmocka_unit_test(test_writer_refusals), cmocka_unit_test(test_no_room),
+                                     cmocka_unit_test(test_no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,6 +125,10 @@ static dkho_status make_constants(features *f, const double *const *array) {
 
 /* Copies an n × width block into columns at … of an n × stride array. */
 static void place(int64_t n, int width, const real *from, real *to, int stride, int at) {
+  if (width == 1) { /* the common row; a call of memcpy per number would dominate */
+    for (int64_t i = 0; i < n; i++) to[i * stride + at] = from[i];
+    return;
+  }
   for (int64_t i = 0; i < n; i++) memcpy(to + i * stride + at, from + i * width, (size_t)width * sizeof *to);
 }
 
