@@ -209,7 +209,7 @@ static dkho_status fill(const problem_state *s, const char *name, double *out) {
   if (strcmp(name, "holes") == 0)
     for (int64_t i = 0; i < c->n[0]; i++) out[2 * i] = c->label[0][i] == 2, out[2 * i + 1] = c->label[0][i] == 3;
   else if (strcmp(name, "K0") == 0)
-    static_mean_to_vertices(c, 2, 4, s->K, out);
+    return static_mean_to_vertices(c, 2, 4, s->K, out);
   else if (strcmp(name, "K1") == 0)
     return fill_invariants(s, out);
   else if (strcmp(name, "K2") == 0)
