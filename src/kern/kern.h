@@ -25,6 +25,10 @@ static inline int kern_pad(int n) {
   return (n + KERN_LANES - 1) / KERN_LANES * KERN_LANES;
 }
 
+/* Rows (n × ch, row-major) to tiles and back; lanes beyond n become zero. */
+void kern_tile(int64_t n, int ch, const real *rows, real *tiles);
+void kern_untile(int64_t n, int ch, const real *tiles, real *rows);
+
 /* Signed sums over neighbours: row i of a sparse matrix with entries ±1 (val NULL) or val, in gather form.
  * Slots start[t] … start[t+1]-1 serve tile t; slot p has 16 entries at[16p + lane]: bits 0–30 the place of (j, channel
  * 0) in a tile array of the width the list was built for, bit 31 set for a minus sign. Short rows are padded with the
@@ -69,7 +73,7 @@ typedef struct kern {
   const char *name; /* "ref", "avx2", "avx512", "neon" */
 
   /* Thin products. X [t][in], Y [t][out], W in × out with row length ld.
-   * Y = X W + b, or Y += X W when `add` (b unused); b NULL is zero. */
+   * Y = X W + b, or Y += X W + b when `add`; b NULL is zero. */
   void (*mm)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
              real *y, size_t ys);
   /* R[16t+l][ch] = X[t][ch][l], rows of length ldr = kern_pad(ch), padded with zeros. */

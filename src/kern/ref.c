@@ -12,7 +12,7 @@ static void ref_mm(int tiles, const real *x, size_t xs, int in, const real *w, i
   for (int t = 0; t < tiles; t++, x += xs, y += ys)
     for (int o = 0; o < out; o++)
       for (int l = 0; l < W; l++) {
-        double s = add ? (double)y[o * W + l] : b ? (double)b[o] : 0;
+        double s = (add ? (double)y[o * W + l] : 0) + (b ? (double)b[o] : 0);
         for (int i = 0; i < in; i++) s += (double)x[i * W + l] * (double)w[(size_t)i * (size_t)ld + (size_t)o];
         y[o * W + l] = (real)s;
       }

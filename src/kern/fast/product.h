@@ -15,10 +15,10 @@ typedef struct {
 INLINE void mm_panel(const mm_job *j, int T, int O, const float *x, float *y, int o) {
   vf s[MM_T * TV][MM_O];
   UNROLL for (int k = 0; k < O; k++) {
-    vf b = j->b && !j->add ? vset(j->b[o + k]) : vset(0);
+    vf b = j->b ? vset(j->b[o + k]) : vset(0);
     UNROLL for (int t = 0; t < T * TV; t++) {
       const float *old = y + (size_t)(t / TV) * j->ys + (size_t)((o + k) * LANES + t % TV * VL);
-      s[t][k] = j->add ? vload(old) : b;
+      s[t][k] = j->add ? vadd(vload(old), b) : b;
     }
   }
   const float *w = j->w + o;
