@@ -53,6 +53,81 @@ typedef struct dkho_report {
 } dkho_report;
 DKHO_API void dkho_report_set(const dkho_report *sink);
 
+/* Text handed out by the library (JSON descriptions) is freed with this; NULL is fine. */
+DKHO_API void dkho_text_free(char *text);
+/* What a file is and holds, as one JSON object: a complex, a data set, a model, a checkpoint, a run directory, or a mesh
+ * file in a foreign format (imported for the purpose). */
+DKHO_API dkho_status dkho_describe(const char *path, char **json);
+
+/* ---- Complexes ------------------------------------------------------------------------------------------------------
+ * An oriented simplicial complex of degrees 0 … dim (dim ≤ 3) with vertex coordinates. Edges run from the smaller to the
+ * larger vertex number; top simplices keep the orientation they came with. A handle may be read from many threads. */
+typedef struct dkho_complex dkho_complex;
+
+/* A benchmark domain: name darcy, torus or cavity; resolution smoke or main. */
+DKHO_API dkho_status dkho_complex_generate(dkho_complex **out, const char *name, const char *resolution);
+/* [-half, half]² minus disjoint round holes {x, y, radius}; triangle size h_near within `near` of a hole, h_far beyond
+ * `far`. interior > 0 asks for exactly that many interior vertices, 0 lets the size field decide. */
+DKHO_API dkho_status dkho_complex_planar(dkho_complex **out, double half, int holes, const double (*hole)[3],
+                                         double h_near, double h_far, double near, double far, int64_t interior);
+/* A torus about z: a periodic nu × nv grid on the radii, each quad cut in two. */
+DKHO_API dkho_status dkho_complex_torus(dkho_complex **out, double major, double minor, int nu, int nv);
+/* From arrays: n0 points of gdim (2 or 3) coordinates, `tops` simplices of dim+1 vertices. All is copied. */
+DKHO_API dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0, const double *x, int dim,
+                                        int64_t tops, const int32_t *top);
+/* From a file: a complex or data set of ours, or .msh, .vtu, .obj, .off. */
+DKHO_API dkho_status dkho_complex_read(dkho_complex **out, const char *path);
+DKHO_API dkho_status dkho_complex_save(const dkho_complex *c, const char *path, int force);
+DKHO_API void dkho_complex_free(dkho_complex *c);
+
+DKHO_API int dkho_complex_dim(const dkho_complex *c);
+DKHO_API int dkho_complex_space(const dkho_complex *c);                      /* coordinates per point */
+DKHO_API int64_t dkho_complex_count(const dkho_complex *c, int k);           /* N_k; 0 above dim */
+DKHO_API const double *dkho_complex_points(const dkho_complex *c);           /* N_0 × space, borrowed */
+DKHO_API const int32_t *dkho_complex_vertices(const dkho_complex *c, int k); /* N_k × (k+1), borrowed; NULL for k = 0 */
+DKHO_API const int32_t *dkho_complex_faces(const dkho_complex *c, int k);    /* N_k × (k+1) simplices of degree k-1 */
+DKHO_API const int8_t *dkho_complex_signs(const dkho_complex *c, int k);     /* their signs in d_{k-1} */
+DKHO_API const double *dkho_complex_measures(const dkho_complex *c,
+                                             int k);                       /* lengths, areas, volumes; NULL for k = 0 */
+DKHO_API const int32_t *dkho_complex_labels(const dkho_complex *c, int k); /* N_k label numbers, or NULL */
+DKHO_API const char *dkho_complex_label_name(const dkho_complex *c, int label); /* NULL out of range */
+/* Betti numbers over the rationals, exact; relative: of the pair (complex, boundary). */
+DKHO_API dkho_status dkho_complex_betti(const dkho_complex *c, int relative, int64_t betti[4]);
+/* Counts, topology, quality as JSON: {"kind":"complex","simplices":[…],"betti":[…],"betti_relative":[…],…}. */
+DKHO_API dkho_status dkho_complex_describe(const dkho_complex *c, char **json);
+
+/* A field on the k-simplices: N_k × channels doubles. */
+typedef struct dkho_field {
+  const char *name;
+  int degree, channels;
+  const double *data;
+} dkho_field;
+/* .vtu for ParaView, every field on its own simplices, 1-cochains also as Whitney vectors. */
+DKHO_API dkho_status dkho_complex_export(const dkho_complex *c, const char *path, int force, int fields,
+                                         const dkho_field *field);
+
+/* ---- Exterior calculus ----------------------------------------------------------------------------------------------
+ * d, its adjoint δ, the Hodge Laplacian, harmonic fields, spectra, for one metric. Fields are row-major N_k × channels.
+ * The complex must outlive the calculus. */
+typedef enum { DKHO_UNIT, DKHO_HODGE } dkho_metric;
+typedef struct dkho_calculus dkho_calculus;
+DKHO_API dkho_status dkho_calculus_create(dkho_calculus **out, const dkho_complex *c, dkho_metric metric);
+DKHO_API void dkho_calculus_free(dkho_calculus *a);
+DKHO_API const double *dkho_calculus_star(const dkho_calculus *a, int k); /* diagonal of M_k, N_k numbers, borrowed */
+DKHO_API dkho_status dkho_calculus_d(const dkho_calculus *a, int k, int channels, const double *u, double *out);
+DKHO_API dkho_status dkho_calculus_delta(const dkho_calculus *a, int k, int channels, const double *u, double *out);
+DKHO_API dkho_status dkho_calculus_laplacian(const dkho_calculus *a, int k, int channels, const double *u, double *out);
+/* u = exact + harmonic + coexact, M_k-orthogonal. */
+DKHO_API dkho_status dkho_calculus_decompose(const dkho_calculus *a, int k, int channels, const double *u,
+                                             double *exact, double *harmonic, double *coexact);
+/* An M_k-orthonormal basis of ker Δ_k. basis: room for `room` columns of N_k numbers, column-major; *count gets β_k. With
+ * basis NULL only the count is given. certificate (or NULL): max ‖dh‖, max ‖δh‖. */
+DKHO_API dkho_status dkho_calculus_harmonic(const dkho_calculus *a, int k, int64_t room, double *basis, int64_t *count,
+                                            double certificate[2]);
+/* The `count` lowest positive eigenpairs of Δ_k, ascending, M_k-orthonormal, column-major; *found may be less. */
+DKHO_API dkho_status dkho_calculus_spectrum(const dkho_calculus *a, int k, int count, double *lambda, double *vectors,
+                                            int64_t *found);
+
 #ifdef __cplusplus
 }
 #endif

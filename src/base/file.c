@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_BUFFER = 1 << 20 };
+enum { FILE_BUFFER = 1 << 20, TEMP_TRIES = 10000 };
 
 static dkho_status io(const char *what, const char *path) {
   return fail(DKHO_E_IO, "%s: cannot %s: %s", path, what, strerror(errno));
@@ -31,42 +31,52 @@ dkho_status file_mkdir(const char *path) {
 }
 
 static dkho_status flush(file_out *f) {
+  /* Part of the buffer may have gone out before a failure: going on would write it twice. */
+  if (f->failed) return fail(DKHO_E_IO, "%s: cannot write: an earlier write failed", f->path);
   for (size_t at = 0; at < f->used;) {
     ssize_t n = write(f->fd, f->buffer + at, f->used - at);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io("write", f->path);
+    if (n < 0) {
+      f->failed = 1;
+      return io("write", f->path);
+    }
     at += (size_t)n;
   }
   f->used = 0;
   return DKHO_OK;
 }
 
+/* A new file PATH.tmp.N, the first N that is free, with the rights that umask leaves. Sets temp only when it is ours. */
+static dkho_status open_temp(file_out *f) {
+  size_t room = strlen(f->path) + 16;
+  char *name = mem_alloc(room, 1);
+  if (!name) return DKHO_E_MEMORY;
+  for (int n = 0; f->fd < 0 && n < TEMP_TRIES; n++) {
+    snprintf(name, room, "%s.tmp.%d", f->path, n);
+    f->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (f->fd < 0 && errno != EEXIST && errno != EINTR) break;
+  }
+  if (f->fd >= 0) {
+    f->temp = name;
+    return DKHO_OK;
+  }
+  dkho_status s = io("create a file beside it", f->path);
+  mem_free(name);
+  return s;
+}
+
 dkho_status file_open(file_out *f, const char *path, int force) {
   *f = (file_out){.fd = -1, .force = force};
   struct stat st;
+  if (!path[0]) return fail(DKHO_E_INPUT, "the name of the file to write is empty");
   if (lstat(path, &st) == 0) {
     if (S_ISDIR(st.st_mode)) return fail(DKHO_E_EXISTS, "%s: is a directory", path);
     if (!force) return fail(DKHO_E_EXISTS, "%s: exists already; it is kept", path);
   }
-  size_t room = strlen(path) + 16;
   f->path = mem_strdup(path);
-  f->temp = mem_alloc(room, 1);
   f->buffer = mem_alloc(FILE_BUFFER, 1);
-  dkho_status s = DKHO_E_MEMORY;
-  if (!f->path || !f->temp || !f->buffer) goto bad;
-  snprintf(f->temp, room, "%s.tmp.XXXXXX", path);
-  f->fd = mkostemp(f->temp, O_CLOEXEC);
-  if (f->fd < 0) {
-    s = io("create a file beside it", path);
-    f->temp[0] = 0;
-    goto bad;
-  }
-  mode_t mask = umask(0);
-  umask(mask);
-  fchmod(f->fd, 0666 & ~mask);
-  return DKHO_OK;
-bad:
-  file_abort(f);
+  dkho_status s = f->path && f->buffer ? open_temp(f) : DKHO_E_MEMORY;
+  if (s != DKHO_OK) file_abort(f);
   return s;
 }
 
@@ -94,45 +104,51 @@ dkho_status file_printf(file_out *f, const char *fmt, ...) {
   return file_write(f, line, (size_t)n);
 }
 
-/* The directory that holds `path`, synced so that the rename survives a power cut. */
-static dkho_status sync_directory(const char *path) {
-  char *dir = mem_strdup(path);
-  if (!dir) return DKHO_E_MEMORY;
-  char *slash = strrchr(dir, '/');
-  if (slash) slash[slash == dir] = 0;
-  int fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  mem_free(dir);
-  if (fd < 0) return io("open the directory of", path);
-  int bad = fsync(fd) != 0 && errno != EINVAL && errno != EROFS;
-  close(fd);
-  return bad ? io("sync the directory of", path) : DKHO_OK;
+/* A descriptor of the directory that holds the target, to sync the rename; -1 where that cannot be had. */
+static int open_directory(file_out *f) {
+  char *slash = strrchr(f->path, '/');
+  if (!slash) return open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  *slash = 0;
+  int fd = open(slash == f->path ? "/" : f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  *slash = '/';
+  return fd;
+}
+
+/* Moves the temporary file to its name. Without force the target may have appeared meanwhile and must not be replaced:
+ * where the file system cannot rename so (NFS), a hard link refuses just as well. */
+static int put_in_place(const file_out *f) {
+  if (f->force) return rename(f->temp, f->path);
+  if (renameat2(AT_FDCWD, f->temp, AT_FDCWD, f->path, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  if (link(f->temp, f->path) != 0) return -1;
+  unlink(f->temp);
+  return 0;
+}
+
+/* fsync where the file system knows it. */
+static int sync_fd(int fd) {
+  return fsync(fd) == 0 || errno == EINVAL || errno == EROFS ? 0 : -1;
 }
 
 dkho_status file_commit(file_out *f) {
+  int dir = open_directory(f), fd;
   dkho_status s = flush(f);
-  if (s == DKHO_OK && fsync(f->fd) != 0 && errno != EINVAL) s = io("sync", f->path);
-  if (s == DKHO_OK && close(f->fd) != 0) {
-    f->fd = -1;
-    s = io("close", f->path);
-  }
-  if (s == DKHO_OK) {
-    f->fd = -1;
-    /* Without force the target may have appeared meanwhile: link refuses where rename would replace. */
-    if (f->force ? rename(f->temp, f->path) != 0 : link(f->temp, f->path) != 0) {
-      s = errno == EEXIST ? fail(DKHO_E_EXISTS, "%s: exists already; it is kept", f->path)
-                          : io("put in place", f->path);
-    } else {
-      if (!f->force) unlink(f->temp);
-      f->temp[0] = 0;
-      s = sync_directory(f->path);
-    }
-  }
+  if (s == DKHO_OK && sync_fd(f->fd) != 0) s = io("sync", f->path);
+  fd = f->fd;
+  f->fd = -1;
+  if (close(fd) != 0 && s == DKHO_OK) s = io("close", f->path);
+  if (s == DKHO_OK && put_in_place(f) != 0)
+    s = errno == EEXIST ? fail(DKHO_E_EXISTS, "%s: exists already; it is kept", f->path) : io("put in place", f->path);
+  else if (s == DKHO_OK)
+    f->temp[0] = 0;
+  if (s == DKHO_OK && dir >= 0 && sync_fd(dir) != 0) s = io("sync the directory of", f->path);
+  if (dir >= 0) close(dir);
   file_abort(f);
   return s;
 }
 
 void file_abort(file_out *f) {
-  if (f->fd >= 0 && f->path) close(f->fd);
+  if (f->fd >= 0 && f->path) close(f->fd); /* 0 in a zeroed struct is not ours */
   if (f->temp && f->temp[0]) unlink(f->temp);
   mem_free(f->path);
   mem_free(f->temp);

@@ -11,11 +11,11 @@ typedef struct file_out {
   unsigned char *buffer; /* FILE_BUFFER bytes */
   size_t used;
   uint64_t written; /* bytes accepted so far */
-  int force;
+  int force, failed;
 } file_out;
 
 /* Zero-initialise, open, write …, then commit or abort. Refuses with DKHO_E_EXISTS, before any work, when the target
- * exists and force is 0. Abort after commit, or of a zeroed struct, does nothing. A failed write leaves the target as
+ * exists and force is 0; a directory is never replaced, a symbolic link is, not what it points to. Abort after commit, or of a zeroed struct, does nothing. A failed write leaves the target as
  * it was. */
 dkho_status file_open(file_out *f, const char *path, int force);
 dkho_status file_write(file_out *f, const void *bytes, size_t count);

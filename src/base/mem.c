@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { ALIGN = 64, BLOCK_MIN = 1 << 16 };
+#define BYTES_MAX ((size_t)1 << 47) /* more than any address space of today holds: sums with it cannot overflow */
 
 /* Stands before every block; exactly one cache line, so that the block is aligned too. */
 typedef struct {
@@ -37,7 +38,7 @@ void *mem_alloc(size_t count, size_t size) {
   size_t bytes;
   calls++;
   int refused = countdown > 0 && atomic_fetch_sub(&countdown, 1) == 1;
-  if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2) {
+  if (__builtin_mul_overflow(count, size, &bytes) || bytes > BYTES_MAX) {
     fail(DKHO_E_MEMORY, "cannot allocate %zu items of %zu bytes: the product is too large", count, size);
     return NULL;
   }
@@ -86,7 +87,7 @@ struct arena_block {
 
 void *arena_take(arena *a, size_t count, size_t size) {
   size_t bytes;
-  if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 4) {
+  if (__builtin_mul_overflow(count, size, &bytes) || bytes > BYTES_MAX) {
     fail(DKHO_E_MEMORY, "cannot allocate %zu items of %zu bytes: the product is too large", count, size);
     return NULL;
   }

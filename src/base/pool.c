@@ -3,13 +3,23 @@
 #include "base/mem.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
+/* A thread beside the caller, and the worker it is. */
+typedef struct {
+  pool *p;
+  int worker;
+  pthread_t thread;
+} seat;
+
+enum { WIDTH_MAX = 1024 };
+
 struct pool {
-  int width, started; /* threads beside the caller: width - 1 */
-  pthread_t *threads;
+  int width, started; /* seats taken: width - 1 */
+  seat *seats;
   pthread_mutex_t lock;
   pthread_cond_t wake, idle;
   uint64_t round;
@@ -22,11 +32,6 @@ struct pool {
   dkho_status status;
   char text[1024];
 };
-
-typedef struct {
-  pool *p;
-  int worker;
-} seat;
 
 static void work(pool *p, int worker) {
   for (size_t t; (t = atomic_fetch_add(&p->next, 1)) < p->tasks;) {
@@ -46,7 +51,6 @@ static void work(pool *p, int worker) {
 static void *thread_main(void *arg) {
   pool *p = ((seat *)arg)->p;
   int worker = ((seat *)arg)->worker;
-  mem_free(arg);
   uint64_t seen = 0;
   pthread_mutex_lock(&p->lock);
   for (;;) {
@@ -62,37 +66,42 @@ static void *thread_main(void *arg) {
   return NULL;
 }
 
+/* Cores this process may run on, which a container or taskset may have cut down. */
+static int cores(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n < 1 ? 1 : n > WIDTH_MAX ? WIDTH_MAX : (int)n;
+}
+
 dkho_status pool_create(pool **out, int threads) {
   *out = NULL;
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  if (threads <= 0) threads = cores > 0 ? (int)cores : 1;
-  if (threads > 1024) return fail(DKHO_E_INPUT, "%d threads asked for; at most 1024 are possible", threads);
+  if (threads <= 0) threads = cores();
+  if (threads > WIDTH_MAX)
+    return fail(DKHO_E_INPUT, "%d threads asked for; at most %d are possible", threads, WIDTH_MAX);
   pool *p;
+  seat *seats;
   if (!MEM_NEW(p, 1)) return DKHO_E_MEMORY;
+  if (!MEM_NEW(seats, threads)) {
+    mem_free(p);
+    return DKHO_E_MEMORY;
+  }
   p->width = threads;
+  p->seats = seats;
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->wake, NULL);
   pthread_cond_init(&p->idle, NULL);
-  *out = p;
-  if (!MEM_NEW(p->threads, threads)) goto no_memory;
-  while (p->started < threads - 1) {
-    seat *s;
-    if (!MEM_NEW(s, 1)) goto no_memory;
+  for (; p->started < threads - 1; p->started++) {
+    seat *s = &seats[p->started];
     s->p = p;
     s->worker = p->started + 1;
-    if (pthread_create(&p->threads[p->started], NULL, thread_main, s)) {
-      mem_free(s);
+    if (pthread_create(&s->thread, NULL, thread_main, s)) {
       pool_free(p);
-      *out = NULL;
       return fail(DKHO_E_MEMORY, "cannot start %d threads", threads);
     }
-    p->started++;
   }
+  *out = p;
   return DKHO_OK;
-no_memory:
-  pool_free(p);
-  *out = NULL;
-  return DKHO_E_MEMORY;
 }
 
 void pool_free(pool *p) {
@@ -101,11 +110,11 @@ void pool_free(pool *p) {
   p->quit = 1;
   pthread_cond_broadcast(&p->wake);
   pthread_mutex_unlock(&p->lock);
-  for (int i = 0; i < p->started; i++) pthread_join(p->threads[i], NULL);
+  for (int i = 0; i < p->started; i++) pthread_join(p->seats[i].thread, NULL);
   pthread_cond_destroy(&p->wake);
   pthread_cond_destroy(&p->idle);
   pthread_mutex_destroy(&p->lock);
-  mem_free(p->threads);
+  mem_free(p->seats);
   mem_free(p);
 }
 

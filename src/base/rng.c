@@ -59,7 +59,7 @@ uint64_t rng_below(rng *r, uint64_t n) {
 void rng_permute(rng *r, int64_t *p, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
     int64_t j = (int64_t)rng_below(r, (uint64_t)i + 1);
-    p[i] = p[j];
+    if (j < i) p[i] = p[j];
     p[j] = i;
   }
 }

@@ -3,7 +3,8 @@
  *
  * Layout: 8 bytes little-endian header length n; n bytes of JSON; then the tensors' bytes, contiguous, in header order.
  * Reading maps the file; tensors are views into the map, aligned to their element size. Writing declares all tensors
- * first, then streams their bytes in that order, so a data set may be larger than memory. */
+ * first, then streams their bytes in that order, so a data set may be larger than memory. Tensors named "_pad" and digits
+ * are padding: the writer makes them, the reader checks and hides them. */
 #ifndef BASE_ST_H
 #define BASE_ST_H
 
@@ -36,7 +37,7 @@ const st_tensor *st_at(const st_file *f, int i);
 const st_tensor *st_find(const st_file *f, const char *name); /* NULL when absent */
 const char *st_meta(const st_file *f, const char *key);       /* NULL when absent */
 int st_meta_count(const st_file *f);
-const char *st_meta_key(const st_file *f, int i);
+const char *st_meta_key(const st_file *f, int i); /* in the order of strcmp */
 /* The tensor `name` if it has this type and shape, else an error that says what was found. shape entry -1: any extent.
  */
 dkho_status st_need(const st_file *f, const char *name, st_dtype dtype, int rank, const int64_t *shape,
@@ -52,7 +53,8 @@ void st_hash_bytes(const void *bytes, size_t size, char hex[33]);
 typedef struct st_writer st_writer;
 dkho_status st_create(st_writer **out, const char *path, int force);
 dkho_status st_put_meta(st_writer *w, const char *key, const char *value);
-/* Declares the next tensor. All metadata and declarations come before the first byte of data. */
+/* Declares the next tensor. All metadata and declarations come before the first byte of data. Padding that a tensor's
+ * alignment needs is put in by itself: any order of types will do. */
 dkho_status st_declare(st_writer *w, const char *name, st_dtype dtype, int rank, const uint64_t *shape);
 /* The next bytes of the stream; they run on from one declared tensor into the next. */
 dkho_status st_write(st_writer *w, const void *data, size_t bytes);
@@ -60,8 +62,8 @@ dkho_status st_write(st_writer *w, const void *data, size_t bytes);
 dkho_status st_commit(st_writer *w);
 void st_abort(st_writer *w); /* NULL is fine; the target is as it was */
 
-/* A list of (declaration, data) collected first and written in one go, for objects held in memory. Data are borrowed
- * until the commit. Extents are passed as int64_t. */
+/* Writes a list of tensors held in memory and pairs (key, value) of metadata in one go. Of each tensor, name, dtype,
+ * rank, shape and data count; count does not. */
 dkho_status st_save(const char *path, int force, int tensors, const st_tensor *list, int metas,
                     const char *const (*meta)[2]);
 

@@ -23,8 +23,7 @@ dkho_status csr_multiply(csr *c, const csr *a, const csr *b);                   
 dkho_status csr_add(csr *c, double alpha, const csr *a, double beta, const csr *b); /* C = αA + βB */
 void csr_scale_rows(csr *a, const double *r);
 void csr_scale_cols(csr *a, const double *s);
-/* Y = A X, X: cols × nv, Y: rows × nv, row-major; rows in blocks over the pool (NULL: here). Same bits for any width.
- */
+/* Y = A X, X: cols × nv, Y: rows × nv, row-major. Serial. */
 void csr_apply(const csr *a, int nv, const double *x, double *y);
 dkho_status csr_select(csr *s, const csr *a, int64_t nr, const int32_t *rows, int64_t nc,
                        const int32_t *cols); /* A[rows, cols] */
@@ -41,11 +40,20 @@ void chol_work_free(chol_work *w);
 /* A X = B for nv right-hand sides, column-major (n × nv); x and b may be the same array. */
 dkho_status chol_solve(const chol *f, chol_work *w, int64_t nv, const double *b, double *x);
 
-/* Eigenpairs of A v = λ v nearest above the shift (shift < λ_min, so that A - shift·I is positive definite), A
- * symmetric positive semidefinite, by ARPACK in shift-invert mode on a CHOLMOD factor. `count` pairs ascending; vectors
- * orthonormal, column-major n × count. Start vector fixed; residuals ‖Av - λv‖ ≤ tol·‖A‖ checked, else DKHO_E_NOCONV.
- */
-dkho_status eig_smallest(const csr *a, double shift, int count, double tol, double *lambda, double *vectors);
+/* Eigenpairs A v = λ v of a symmetric positive semidefinite matrix inside a subspace that A leaves invariant. */
+typedef struct eig_problem {
+  const csr *a;
+  /* The orthogonal projector onto the subspace, in place, commuting with A; NULL: the whole space. */
+  dkho_status (*project)(void *ctx, double *v);
+  void *ctx;
+  int64_t space; /* dimension of the subspace; n when project is NULL */
+  double shift;  /* > 0 and well below the λ sought: A + shift·I is what gets factored */
+} eig_problem;
+/* The `count` ≤ space smallest pairs, ascending; vectors orthonormal, column-major n × count. Large problems: ARPACK on
+ * (A + shift·I)⁻¹ from a fixed start vector, then once more with the pairs found taken out, to catch a copy of a
+ * multiple value that Lanczos overlooked. Small ones: LAPACK. Residuals ‖Av - λv‖ ≤ tol·‖A‖₁ are checked, else
+ * DKHO_E_NOCONV. ARPACK keeps state between calls, so concurrent calls take turns. */
+dkho_status eig_smallest(const eig_problem *p, int64_t count, double tol, double *lambda, double *vectors);
 
 /* Dense, column-major, by LAPACK. */
 dkho_status dense_qr(int64_t n, int64_t k, double *a);       /* A ← Q of its thin QR, R's diagonal positive */

@@ -1,0 +1,125 @@
+/* args.c: options of the command line, and help made from the same table. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_option(const opt *o) {
+  char left[64];
+  snprintf(left, sizeof left, "%s%s%s", o->name, o->meta ? " " : "", o->meta ? o->meta : "");
+  printf("  %-24s %s\n", left, o->help);
+}
+
+static void print_help(const verb *v, const opt *opts, const opt *shared) {
+  printf("usage: dkho %s %s\n\n%s\n\n", v->name, v->usage, v->help);
+  if (opts->name) puts("options:");
+  for (; opts->name; opts++) print_option(opts);
+  puts("common options:");
+  for (; shared->name; shared++) print_option(shared);
+}
+
+int misuse(const verb *v, const char *fmt, ...) {
+  va_list args;
+  fputs("dkho: ", stderr);
+  va_start(args, fmt);
+  vfprintf(stderr, fmt, args);
+  va_end(args);
+  if (v)
+    fprintf(stderr, "\nusage: dkho %s %s\n       dkho %s --help tells more\n", v->name, v->usage, v->name);
+  else
+    fputs("\n       dkho --help tells more\n", stderr);
+  return EXIT_USAGE;
+}
+
+int failed(void) {
+  meter_end();
+  fprintf(stderr, "dkho: %s\n", dkho_error());
+  return EXIT_FAILED;
+}
+
+static int set_value(const verb *v, const opt *o, const char *text) {
+  char *end = NULL;
+  errno = 0;
+  switch (o->kind) {
+  case OPT_INT: {
+    long long n = strtoll(text, &end, 10);
+    if (errno || end == text || *end) return misuse(v, "%s: '%s' is not a whole number", o->name, text);
+    *(int64_t *)o->value = n;
+    return EXIT_DONE;
+  }
+  case OPT_REAL: {
+    double d = strtod(text, &end);
+    if (errno || end == text || *end) return misuse(v, "%s: '%s' is not a number", o->name, text);
+    *(double *)o->value = d;
+    return EXIT_DONE;
+  }
+  case OPT_REPEAT: {
+    opt_list *list = o->value;
+    if (list->count == REPEAT_MAX) return misuse(v, "%s: given more than %d times", o->name, REPEAT_MAX);
+    list->item[list->count++] = text;
+    return EXIT_DONE;
+  }
+  case OPT_TEXT:
+  case OPT_FLAG:
+    *(const char **)o->value = text;
+    return EXIT_DONE;
+  }
+  return EXIT_USAGE;
+}
+
+static const opt *find(const opt *opts, const char *name, size_t length) {
+  for (; opts->name; opts++)
+    if (strlen(opts->name) == length && strncmp(opts->name, name, length) == 0) return opts;
+  return NULL;
+}
+
+int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv, char ***args, int *nargs) {
+  const opt everywhere[] = {
+      {"--json", OPT_FLAG, &shared->json, NULL, "print one JSON object instead of text"},
+      {"--seed", OPT_INT, &shared->seed, "N", "seed of all random numbers (default 42)"},
+      {"--threads", OPT_INT, &shared->threads, "N", "threads (default: one per core); never changes a result"},
+      {"--force", OPT_FLAG, &shared->force, NULL, "replace files that exist"},
+      {"--quiet", OPT_FLAG, &shared->quiet, NULL, "no progress"},
+      {"--help", OPT_FLAG, &shared->help, NULL, "this text"},
+      {0},
+  };
+  *shared = (common){.seed = 42};
+  *nargs = 0;
+  *args = argv; /* positional arguments are moved to the front */
+  for (int i = 0, plain = 0; i < argc; i++) {
+    const char *a = argv[i];
+    if (plain || a[0] != '-' || a[1] == 0) {
+      argv[(*nargs)++] = argv[i];
+      continue;
+    }
+    if (strcmp(a, "--") == 0) {
+      plain = 1;
+      continue;
+    }
+    const char *equals = strchr(a, '=');
+    size_t length = equals ? (size_t)(equals - a) : strlen(a);
+    const opt *o = find(opts, a, length);
+    if (!o) o = find(everywhere, a, length);
+    if (!o) return misuse(v, "unknown option '%s'", a);
+    if (o->kind == OPT_FLAG) {
+      if (equals) return misuse(v, "%s takes no value", o->name);
+      *(int *)o->value = 1;
+      continue;
+    }
+    const char *text = equals ? equals + 1 : i + 1 < argc ? argv[++i] : NULL;
+    if (!text) return misuse(v, "%s needs a value (%s)", o->name, o->meta);
+    int s = set_value(v, o, text);
+    if (s != EXIT_DONE) return s;
+  }
+  if (shared->help)
+    print_help(v, opts, everywhere);
+  else if (shared->threads < 0 || shared->threads > 1024)
+    return misuse(v, "--threads: expected 0 … 1024");
+  else if (shared->seed < 0)
+    return misuse(v, "--seed: expected a number ≥ 0");
+  meter_install(shared->quiet || shared->json);
+  return EXIT_DONE;
+}

@@ -1,0 +1,68 @@
+/* cli.h: what the verbs of the command line share. The tool uses dkho.h and nothing else of the library. */
+#ifndef CLI_H
+#define CLI_H
+
+#include "dkho.h"
+
+#include <jansson.h>
+
+/* Exit statuses: 0 done, 1 failed, 2 bad usage. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+typedef enum { OPT_FLAG, OPT_INT, OPT_REAL, OPT_TEXT, OPT_REPEAT } opt_kind;
+enum { REPEAT_MAX = 64 };
+/* The values of a repeatable text option. */
+typedef struct opt_list {
+  int count;
+  const char *item[REPEAT_MAX];
+} opt_list;
+typedef struct opt {
+  const char *name; /* "--force" */
+  opt_kind kind;
+  void *value;      /* int, int64_t, double, const char *, opt_list by kind */
+  const char *meta; /* "N", "FILE"; NULL for flags */
+  const char *help;
+} opt;
+
+typedef struct verb {
+  const char *name, *summary;
+  const char *usage; /* after "dkho NAME " */
+  const char *help;  /* what it does, with examples */
+  int (*run)(int argc, char **argv);
+} verb;
+
+/* Options every verb has. */
+typedef struct common {
+  int json, force, quiet, help;
+  int64_t seed, threads;
+} common;
+
+/* Splits argv into options and positional arguments (kept in *args, *nargs). Returns EXIT_DONE, or EXIT_USAGE after
+ * saying what is wrong; common->help is set when help was asked for and printed. opts ends with a NULL name. */
+int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv, char ***args, int *nargs);
+
+/* Says why the last library call failed; returns EXIT_FAILED. */
+int failed(void);
+/* Says what is wrong with the request; returns EXIT_USAGE. */
+int misuse(const verb *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Log lines and progress to stderr: a bar with rate and time left on a terminal, plain lines otherwise. */
+void meter_install(int quiet);
+/* Ends a bar in progress so that other output starts on its own line. */
+void meter_end(void);
+
+/* Prints text as it is, and frees it. */
+void print_json(char *json);
+/* The member as text, "" when absent. */
+const char *json_text(const json_t *object, const char *key);
+/* "[1, 2, 0]" of an array of integers as "1 2 0" in a rotating static buffer. */
+const char *json_numbers(const json_t *array);
+/* 16013 as "16,013", in a rotating static buffer. */
+const char *grouped(int64_t n);
+
+/* A complex description as a table. */
+void print_complex(const json_t *description);
+
+extern const verb verb_mesh, verb_info;
+
+#endif

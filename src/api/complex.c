@@ -1,0 +1,169 @@
+/* complex.c: complexes of the public header. */
+#include "api/api.h"
+#include "mesh/generate.h"
+#include "mesh/meshio.h"
+
+#include <string.h>
+
+dkho_status api_wrap(dkho_complex **out, cx *c) {
+  *out = mem_alloc(1, sizeof **out);
+  if (!*out) {
+    cx_free(c);
+    return DKHO_E_MEMORY;
+  }
+  (*out)->c = c;
+  return DKHO_OK;
+}
+
+dkho_status dkho_complex_generate(dkho_complex **out, const char *name, const char *resolution) {
+  cx *c = NULL;
+  *out = NULL;
+  if (strcmp(name, "darcy") == 0)
+    TRY(cx_darcy(&c, resolution));
+  else if (strcmp(name, "torus") == 0)
+    TRY(cx_torus(&c, resolution));
+  else if (strcmp(name, "cavity") == 0)
+    TRY(cx_cavity(&c, resolution));
+  else
+    return fail(DKHO_E_INPUT, "unknown domain '%s'; there are darcy, torus, cavity", name);
+  return api_wrap(out, c);
+}
+
+dkho_status dkho_complex_planar(dkho_complex **out, double half, int holes, const double (*hole)[3], double h_near,
+                                double h_far, double near, double far, int64_t interior) {
+  gen_planar p = {.half = half,
+                  .holes = holes,
+                  .hole = hole,
+                  .h_near = h_near,
+                  .h_far = h_far,
+                  .near = near,
+                  .far = far,
+                  .interior = interior};
+  cx *c = NULL;
+  *out = NULL;
+  TRY(cx_planar(&c, &p));
+  return api_wrap(out, c);
+}
+
+dkho_status dkho_complex_torus(dkho_complex **out, double major, double minor, int nu, int nv) {
+  cx *c = NULL;
+  *out = NULL;
+  TRY(cx_torus_grid(&c, major, minor, nu, nv, 0));
+  return api_wrap(out, c);
+}
+
+dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0, const double *x, int dim, int64_t tops,
+                               const int32_t *top) {
+  cx *c = NULL;
+  *out = NULL;
+  TRY(cx_build(&c, gdim, n0, x, dim, tops, top, dim == 3 ? CX_LEX : CX_APPEARANCE));
+  return api_wrap(out, c);
+}
+
+/* Containers begin with a small 64-bit number and a brace, which no mesh format does. */
+static int is_container(const char *path) {
+  file_map m;
+  if (file_map_open(&m, path) != DKHO_OK) return 0;
+  int yes = m.size >= 10 && m.bytes[8] == '{' && m.bytes[6] == 0 && m.bytes[7] == 0;
+  file_map_close(&m);
+  return yes;
+}
+
+/* A complex file holds its tensors under no prefix, a data set its first complex under "c0/". */
+static dkho_status read_container(cx **c, const char *path) {
+  st_file *f = NULL;
+  TRY(st_open(&f, path));
+  const char *kind = st_meta(f, "dkho.kind");
+  dkho_status s;
+  if (kind && strcmp(kind, "complex") == 0)
+    s = cx_get(c, f, "");
+  else if (kind && (strcmp(kind, "dataset") == 0 || strcmp(kind, "model") == 0))
+    s = cx_get(c, f, "c0/");
+  else
+    s = fail(DKHO_E_FORMAT, "%s: holds no complex (dkho.kind is '%s')", path, kind ? kind : "absent");
+  st_close(f);
+  return s;
+}
+
+dkho_status dkho_complex_read(dkho_complex **out, const char *path) {
+  cx *c = NULL;
+  *out = NULL;
+  TRY(is_container(path) ? read_container(&c, path) : mesh_read(&c, path));
+  return api_wrap(out, c);
+}
+
+dkho_status dkho_complex_save(const dkho_complex *c, const char *path, int force) {
+  st_writer *w = NULL;
+  TRY(st_create(&w, path, force));
+  dkho_status s = st_put_meta(w, "dkho.kind", "complex");
+  if (s == DKHO_OK) s = st_put_meta(w, "dkho.version", dkho_version());
+  if (s == DKHO_OK) s = cx_declare(c->c, w, "");
+  if (s == DKHO_OK) s = cx_write(c->c, w);
+  if (s == DKHO_OK) return st_commit(w);
+  st_abort(w);
+  return s;
+}
+
+void dkho_complex_free(dkho_complex *c) {
+  if (!c) return;
+  cx_free(c->c);
+  mem_free(c);
+}
+
+static int has(const dkho_complex *c, int k) {
+  return k >= 0 && k <= c->c->dim;
+}
+
+int dkho_complex_dim(const dkho_complex *c) {
+  return c->c->dim;
+}
+int dkho_complex_space(const dkho_complex *c) {
+  return c->c->gdim;
+}
+int64_t dkho_complex_count(const dkho_complex *c, int k) {
+  return has(c, k) ? c->c->n[k] : 0;
+}
+const double *dkho_complex_points(const dkho_complex *c) {
+  return c->c->x;
+}
+const int32_t *dkho_complex_vertices(const dkho_complex *c, int k) {
+  return has(c, k) ? c->c->vert[k] : NULL;
+}
+const int32_t *dkho_complex_faces(const dkho_complex *c, int k) {
+  return has(c, k) ? c->c->face[k] : NULL;
+}
+const int8_t *dkho_complex_signs(const dkho_complex *c, int k) {
+  return has(c, k) ? c->c->sign[k] : NULL;
+}
+const double *dkho_complex_measures(const dkho_complex *c, int k) {
+  return has(c, k) ? c->c->measure[k] : NULL;
+}
+const int32_t *dkho_complex_labels(const dkho_complex *c, int k) {
+  return has(c, k) ? c->c->label[k] : NULL;
+}
+
+const char *dkho_complex_label_name(const dkho_complex *c, int label) {
+  return label >= 0 && label < c->c->labels ? c->c->label_name[label] : NULL;
+}
+
+dkho_status dkho_complex_betti(const dkho_complex *c, int relative, int64_t betti[4]) {
+  return relative ? dec_betti_relative(c->c, betti) : dec_betti(c->c, betti);
+}
+
+dkho_status dkho_complex_export(const dkho_complex *c, const char *path, int force, int fields,
+                                const dkho_field *field) {
+  mesh_field *list;
+  if (!MEM_NEW(list, fields)) return DKHO_E_MEMORY;
+  for (int i = 0; i < fields; i++) {
+    const dkho_field *f = &field[i];
+    if (!has(c, f->degree) || f->channels < 1 || !f->data || !f->name) {
+      mem_free(list);
+      return fail(DKHO_E_INPUT, "field %d ('%s'): degree %d with %d channels does not fit a complex of dimension %d", i,
+                  f->name ? f->name : "", f->degree, f->channels, c->c->dim);
+    }
+    list[i] = (mesh_field){f->name, f->degree, f->channels, f->data};
+  }
+  dkho_status s = mesh_write_vtu(path, force, c->c, fields, list);
+  mem_free(list);
+  return s;
+}

@@ -1,0 +1,48 @@
+/* data_impl.h: inside of data sets: names of tensors, checks shared by writer and reader, the writer's state. */
+#ifndef DATA_DATA_IMPL_H
+#define DATA_DATA_IMPL_H
+
+#include "data/spec.h"
+#include "data/spool.h"
+
+/* Tensor names; `name` has ST_NAME_MAX + 1 bytes. ci is ignored for globals. */
+void data_name_field(char *name, int ci, const data_field *f);
+void data_name_harmonic(char *name, int ci, int degree);
+void data_name_split(char *name, data_split s);
+
+/* Ascending, in range, disjoint, train not empty. */
+dkho_status data_check_splits(const char *path, int64_t samples, const int64_t *count, const int64_t *const *split);
+/* A target with a harmonic head needs a basis on every complex, of one size. */
+dkho_status data_check_harmonic(const char *path, const data_field *target, int ci, int64_t count, int64_t first);
+
+typedef struct part {
+  const cx *c;
+  double **fixed;               /* per field: static values, or NULL */
+  double *harmonic[CX_DEGREES]; /* row-major */
+  int64_t harmonics[CX_DEGREES];
+} part;
+
+struct dataset_writer {
+  char *path;
+  int force, table_set;
+  data_spec spec;
+  part *part;
+  spool *spool; /* per field, once the first sample came */
+  int spooling;
+  int64_t total;
+  int64_t *split[DATA_SPLITS], splits[DATA_SPLITS];
+  arena mem;
+};
+
+int data_writer_find(const dataset_writer *w, const char *name); /* a field, or -1 */
+/* Numbers of a field per sample on a complex, and bytes of one number. */
+static inline int64_t data_extent(const dataset_writer *w, int field, int ci) {
+  const data_field *f = &w->spec.field[field];
+  return f->role == DATA_GLOBAL ? f->channels : w->part[ci].c->n[f->degree] * f->channels;
+}
+
+static inline size_t data_width(const data_field *f) {
+  return f->role == DATA_GLOBAL ? sizeof(double) : sizeof(float);
+}
+
+#endif

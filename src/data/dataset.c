@@ -1,0 +1,329 @@
+/* dataset.c: reading a data set: every tensor is compared with the description before anything is used. */
+#include "data/data_impl.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct dataset {
+  st_file *file;
+  data_spec spec;
+  cx **c;
+  int64_t total;
+  int64_t *first;             /* complexes + 1: first sample of each complex */
+  const void **value;         /* [complex][field] for cochains and statics, [0][field] for globals */
+  const st_tensor **harmonic; /* [complex][degree], or NULL */
+  const int64_t *split[DATA_SPLITS];
+  int64_t splits[DATA_SPLITS];
+  arena mem;
+};
+
+void data_name_field(char *name, int ci, const data_field *f) {
+  static const char *const place[DATA_ROLES] = {"in", "target", "static", "global"};
+  if (f->role == DATA_GLOBAL)
+    snprintf(name, ST_NAME_MAX + 1, "global/%s", f->name);
+  else
+    snprintf(name, ST_NAME_MAX + 1, "c%d/%s/%s", ci, place[f->role], f->name);
+}
+
+void data_name_harmonic(char *name, int ci, int degree) {
+  snprintf(name, ST_NAME_MAX + 1, "c%d/harmonic%d", ci, degree);
+}
+
+void data_name_split(char *name, data_split s) {
+  snprintf(name, ST_NAME_MAX + 1, "split/%s", data_split_name(s));
+}
+
+dkho_status data_check_splits(const char *path, int64_t samples, const int64_t *count, const int64_t *const *split) {
+  if (count[DATA_TRAIN] == 0) return fail(DKHO_E_FORMAT, "%s: split/train is empty", path);
+  for (data_split s = 0; s < DATA_SPLITS; s++)
+    for (int64_t i = 0; i < count[s]; i++) {
+      int64_t v = split[s][i];
+      if (v < 0 || v >= samples)
+        return fail(DKHO_E_FORMAT, "%s: split/%s[%lld] is %lld, expected 0 to %lld", path, data_split_name(s),
+                    (long long)i, (long long)v, (long long)samples - 1);
+      if (i && v <= split[s][i - 1])
+        return fail(DKHO_E_FORMAT, "%s: split/%s[%lld] is %lld, not above the one before", path, data_split_name(s),
+                    (long long)i, (long long)v);
+    }
+  for (data_split a = 0; a < DATA_SPLITS; a++)
+    for (data_split b = a + 1; b < DATA_SPLITS; b++)
+      for (int64_t i = 0, j = 0; i < count[a] && j < count[b];) {
+        if (split[a][i] == split[b][j])
+          return fail(DKHO_E_FORMAT, "%s: sample %lld is in split/%s and in split/%s", path, (long long)split[a][i],
+                      data_split_name(a), data_split_name(b));
+        if (split[a][i] < split[b][j])
+          i++;
+        else
+          j++;
+      }
+  return DKHO_OK;
+}
+
+dkho_status data_check_harmonic(const char *path, const data_field *target, int ci, int64_t count, int64_t first) {
+  if (count == 0)
+    return fail(DKHO_E_FORMAT, "%s: target %s has a harmonic head but c%d/harmonic%d is missing", path, target->name,
+                ci, target->degree);
+  if (count != first)
+    return fail(DKHO_E_FORMAT, "%s: c%d/harmonic%d has %lld columns, c0/harmonic%d has %lld", path, ci, target->degree,
+                (long long)count, target->degree, (long long)first);
+  return DKHO_OK;
+}
+
+static dkho_status check_finite(const dataset *d, const st_tensor *t) {
+  const double *v = t->data;
+  for (uint64_t i = 0; i < t->count; i++)
+    if (!isfinite(v[i]))
+      return fail(DKHO_E_NONFINITE, "%s: %s: element %llu is not finite", st_path(d->file), t->name,
+                  (unsigned long long)i);
+  return DKHO_OK;
+}
+
+static dkho_status load_complexes(dataset *d) {
+  int n = d->spec.complexes;
+  if (n == 0) return fail(DKHO_E_FORMAT, "%s: dkho.dataset: complexes is empty", st_path(d->file));
+  if (!ARENA_NEW(&d->mem, d->c, n) || !ARENA_NEW(&d->mem, d->first, n + 1)) return DKHO_E_MEMORY;
+  for (int i = 0; i < n; i++) {
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "c%d/", i);
+    TRY(cx_get(&d->c[i], d->file, prefix));
+    if (d->c[i]->dim != d->c[0]->dim)
+      return fail(DKHO_E_FORMAT, "%s: complex %d has dimension %d, the first has %d", st_path(d->file), i, d->c[i]->dim,
+                  d->c[0]->dim);
+    d->first[i + 1] = d->first[i] + d->spec.samples[i];
+  }
+  d->total = d->first[n];
+  return DKHO_OK;
+}
+
+static dkho_status load_field(dataset *d, int ci, int i) {
+  const data_field *f = &d->spec.field[i];
+  char name[ST_NAME_MAX + 1];
+  const st_tensor *t;
+  data_name_field(name, ci, f);
+  if (f->role == DATA_GLOBAL) {
+    int64_t shape[] = {d->total, f->channels};
+    TRY(st_need(d->file, name, ST_F64, 2, shape, &t));
+    TRY(check_finite(d, t));
+  } else if (f->role == DATA_STATIC) {
+    int64_t shape[] = {d->c[ci]->n[f->degree], f->channels};
+    TRY(st_need(d->file, name, ST_F64, 2, shape, &t));
+    TRY(check_finite(d, t));
+  } else {
+    int64_t shape[] = {d->spec.samples[ci], d->c[ci]->n[f->degree], f->channels};
+    TRY(st_need(d->file, name, ST_F32, 3, shape, &t));
+  }
+  d->value[(size_t)ci * (size_t)d->spec.fields + (size_t)i] = t->data;
+  return DKHO_OK;
+}
+
+static dkho_status load_fields(dataset *d) {
+  size_t n = (size_t)d->spec.complexes, fields = (size_t)d->spec.fields;
+  if (!ARENA_NEW(&d->mem, d->value, n * fields + 1)) return DKHO_E_MEMORY;
+  for (int ci = 0; ci < d->spec.complexes; ci++)
+    for (int i = 0; i < d->spec.fields; i++)
+      if (ci == 0 || d->spec.field[i].role != DATA_GLOBAL) TRY(load_field(d, ci, i));
+  return DKHO_OK;
+}
+
+static dkho_status load_harmonic(dataset *d) {
+  if (!ARENA_NEW(&d->mem, d->harmonic, d->spec.complexes * CX_DEGREES)) return DKHO_E_MEMORY;
+  for (int ci = 0; ci < d->spec.complexes; ci++)
+    for (int k = 0; k <= d->c[ci]->dim; k++) {
+      char name[ST_NAME_MAX + 1];
+      const st_tensor *t;
+      int64_t shape[] = {d->c[ci]->n[k], -1};
+      data_name_harmonic(name, ci, k);
+      if (!st_find(d->file, name)) continue;
+      TRY(st_need(d->file, name, ST_F64, 2, shape, &t));
+      TRY(check_finite(d, t));
+      if (t->count) d->harmonic[ci * CX_DEGREES + k] = t;
+    }
+  for (int i = 0; i < d->spec.recipes; i++) {
+    const data_field *target = &d->spec.field[dataset_find(d, d->spec.recipe[i].target)];
+    int64_t count, first;
+    dataset_harmonic(d, 0, target->degree, &first);
+    for (int ci = 0; d->spec.recipe[i].harmonic && ci < d->spec.complexes; ci++) {
+      dataset_harmonic(d, ci, target->degree, &count);
+      TRY(data_check_harmonic(st_path(d->file), target, ci, count, first));
+    }
+  }
+  return DKHO_OK;
+}
+
+static dkho_status load_splits(dataset *d) {
+  for (data_split s = 0; s < DATA_SPLITS; s++) {
+    char name[ST_NAME_MAX + 1];
+    const st_tensor *t;
+    int64_t shape[] = {-1};
+    data_name_split(name, s);
+    TRY(st_need(d->file, name, ST_I64, 1, shape, &t));
+    d->split[s] = t->data;
+    d->splits[s] = (int64_t)t->count;
+  }
+  return data_check_splits(st_path(d->file), d->total, d->splits, d->split);
+}
+
+static dkho_status load(dataset *d, const char *path) {
+  const char *kind, *text;
+  TRY(st_open(&d->file, path));
+  TRY(st_need_meta(d->file, "dkho.kind", &kind));
+  if (strcmp(kind, "dataset") != 0)
+    return fail(DKHO_E_FORMAT, "%s: dkho.kind: found \"%.40s\", expected \"dataset\"", path, kind);
+  TRY(st_need_meta(d->file, "dkho.dataset", &text));
+  dkho_status s = spec_read(&d->spec, &d->mem, text);
+  if (s != DKHO_OK) return fail_prefix(s, "%s: dkho.dataset", path);
+  TRY(load_complexes(d));
+  s = spec_check(&d->spec, d->c[0]->dim);
+  if (s != DKHO_OK) return fail_prefix(s == DKHO_E_INPUT ? DKHO_E_FORMAT : s, "%s: dkho.dataset", path);
+  TRY(load_fields(d));
+  TRY(load_harmonic(d));
+  return load_splits(d);
+}
+
+dkho_status dataset_open(dataset **out, const char *path) {
+  *out = NULL;
+  dataset *d = mem_alloc(1, sizeof *d);
+  if (!d) return DKHO_E_MEMORY;
+  dkho_status s = load(d, path);
+  if (s == DKHO_OK)
+    *out = d;
+  else
+    dataset_free(d);
+  return s;
+}
+
+void dataset_free(dataset *d) {
+  if (!d) return;
+  for (int i = 0; d->c && i < d->spec.complexes; i++) cx_free(d->c[i]);
+  st_close(d->file);
+  arena_free(&d->mem);
+  mem_free(d);
+}
+
+const st_file *dataset_file(const dataset *d) {
+  return d->file;
+}
+
+const data_info *dataset_info(const dataset *d) {
+  return &d->spec.info;
+}
+
+const char *dataset_mesh_hash(const dataset *d, int ci) {
+  return d->spec.mesh_hash[ci];
+}
+
+int dataset_complexes(const dataset *d) {
+  return d->spec.complexes;
+}
+
+const cx *dataset_cx(const dataset *d, int ci) {
+  return d->c[ci];
+}
+
+int64_t dataset_samples(const dataset *d) {
+  return d->total;
+}
+
+void dataset_locate(const dataset *d, int64_t sample, int *ci, int64_t *row) {
+  assert(sample >= 0 && sample < d->total);
+  int lo = 0, hi = d->spec.complexes - 1; /* first[lo] ≤ sample < first[hi + 1] */
+  while (lo < hi) {
+    int mid = lo + (hi - lo) / 2;
+    if (sample < d->first[mid + 1])
+      hi = mid;
+    else
+      lo = mid + 1;
+  }
+  *ci = lo;
+  *row = sample - d->first[lo];
+}
+
+int dataset_fields(const dataset *d) {
+  return d->spec.fields;
+}
+
+const data_field *dataset_field(const dataset *d) {
+  return d->spec.field;
+}
+
+int dataset_find(const dataset *d, const char *name) {
+  for (int i = 0; i < d->spec.fields; i++)
+    if (strcmp(d->spec.field[i].name, name) == 0) return i;
+  return -1;
+}
+
+dkho_status dataset_need_target(const dataset *d, const char *name, int *field) {
+  *field = dataset_find(d, name);
+  if (*field >= 0 && d->spec.field[*field].role == DATA_TARGET) return DKHO_OK;
+  char list[256] = "";
+  for (int i = 0; i < d->spec.fields; i++)
+    if (d->spec.field[i].role == DATA_TARGET)
+      snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "", d->spec.field[i].name);
+  return fail(DKHO_E_INPUT, "%s: target \"%.60s\": expected one of %s", st_path(d->file), name, list);
+}
+
+const float *dataset_value(const dataset *d, int field, int64_t sample) {
+  const data_field *f = &d->spec.field[field];
+  assert(f->role == DATA_INPUT || f->role == DATA_TARGET);
+  int ci;
+  int64_t row;
+  dataset_locate(d, sample, &ci, &row);
+  const float *all = d->value[(size_t)ci * (size_t)d->spec.fields + (size_t)field];
+  return all + row * d->c[ci]->n[f->degree] * f->channels;
+}
+
+const double *dataset_global(const dataset *d, int field, int64_t sample) {
+  assert(d->spec.field[field].role == DATA_GLOBAL && sample >= 0 && sample < d->total);
+  return (const double *)d->value[field] + sample * d->spec.field[field].channels;
+}
+
+const double *dataset_static(const dataset *d, int field, int ci) {
+  assert(d->spec.field[field].role == DATA_STATIC);
+  return d->value[(size_t)ci * (size_t)d->spec.fields + (size_t)field];
+}
+
+void dataset_inputs(const dataset *d, int64_t sample, const float **in, const double **global) {
+  for (int i = 0; i < d->spec.fields; i++) {
+    if (in && d->spec.field[i].role == DATA_INPUT) *in++ = dataset_value(d, i, sample);
+    if (global && d->spec.field[i].role == DATA_GLOBAL) *global++ = dataset_global(d, i, sample);
+  }
+}
+
+int dataset_role_count(const dataset *d, data_role r) {
+  int count = 0;
+  for (int i = 0; i < d->spec.fields; i++) count += d->spec.field[i].role == r;
+  return count;
+}
+
+const double *dataset_harmonic(const dataset *d, int ci, int degree, int64_t *count) {
+  const st_tensor *t = d->harmonic[ci * CX_DEGREES + degree];
+  *count = t ? (int64_t)t->shape[1] : 0;
+  return t ? t->data : NULL;
+}
+
+const int64_t *dataset_split(const dataset *d, data_split s, int64_t *count) {
+  *count = d->splits[s];
+  return d->split[s];
+}
+
+const feat_table *dataset_table(const dataset *d) {
+  return &d->spec.table;
+}
+
+const data_recipe *dataset_recipe(const dataset *d, const char *target) {
+  for (int i = 0; i < d->spec.recipes; i++)
+    if (strcmp(d->spec.recipe[i].target, target) == 0) return &d->spec.recipe[i];
+  return NULL;
+}
+
+dkho_status dataset_features(features **out, const dataset *d, int ci, feat_profile profile, int modes) {
+  const double **array = mem_alloc((size_t)d->spec.fields, sizeof *array);
+  if (!array) return DKHO_E_MEMORY;
+  for (int i = 0; i < d->spec.fields; i++)
+    if (d->spec.field[i].role == DATA_STATIC) array[i] = dataset_static(d, i, ci);
+  dkho_status s = features_create(out, &d->spec.table, d->c[ci], d->spec.fields, d->spec.field, array, profile, modes);
+  mem_free(array);
+  return s;
+}

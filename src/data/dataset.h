@@ -1,0 +1,89 @@
+/* dataset.h: a data set: one or several complexes, named cochains on them sample by sample, globals, splits, scaling,
+ * harmonic bases, descriptors and recipes, in one container file (docs/FORMATS.md, "Data set"). */
+#ifndef DATA_DATASET_H
+#define DATA_DATASET_H
+
+#include "data/features.h"
+
+typedef enum { DATA_TRAIN, DATA_VAL, DATA_TEST, DATA_SPLITS } data_split;
+const char *data_split_name(data_split s); /* "train", "val", "test" */
+
+/* What training takes by default for one target. */
+typedef struct data_recipe {
+  const char *target; /* name of a target field */
+  double tau_range;   /* τ = 0.02 + tau_range·sigmoid(t) */
+  double lr, weight_decay;
+  double loss_eps; /* floor of Σy² in the loss */
+  int epochs, batch;
+  int modes;           /* columns of the spectral encodings */
+  int harmonic;        /* 1: the harmonic head reads "harmonic{degree of target}" */
+  const char *metrics; /* name of a list of metrics: "darcy_c0", "generic", … */
+} data_recipe;
+
+typedef struct data_info {
+  const char *problem;   /* "darcy", or the user's name for it */
+  const char *generator; /* what made it: "dkho data", "dkho import" */
+  uint64_t seed;
+  const char *params; /* a JSON object, as text: whatever is needed to make it again */
+} data_info;
+
+/* Writing. Everything is declared, then samples are appended in order, then commit. Blocks are kept in nameless files
+ * beside the target; the target appears whole, at commit, or not at all. Arguments are copied, but complexes are
+ * borrowed until the end. After a failure only dataset_abort may follow. */
+typedef struct dataset_writer dataset_writer;
+dkho_status dataset_create(dataset_writer **out, const char *path, int force, const data_info *info);
+dkho_status dataset_put_cx(dataset_writer *w, const cx *c); /* complexes are numbered as they come */
+dkho_status dataset_put_field(dataset_writer *w, const data_field *f);
+/* Values of a static field on a complex: n[degree] × channels, row-major. Every static needs one per complex. */
+dkho_status dataset_put_static(dataset_writer *w, int ci, const char *name, const double *data);
+/* Basis of ker Δ_degree on a complex: column-major n[degree] × count, orthonormal in the unit metric. */
+dkho_status dataset_put_harmonic(dataset_writer *w, int ci, int degree, int64_t count, const double *columns);
+dkho_status dataset_put_table(dataset_writer *w, const feat_table *t);
+dkho_status dataset_put_recipe(dataset_writer *w, const data_recipe *r);
+/* The next `count` samples, all on one complex; complexes in ascending order. block[i] belongs to the i-th field that
+ * is not static: floats [count, n, channels] for inputs and targets, doubles [count, channels] for globals. Values that
+ * are not finite are refused. */
+dkho_status dataset_append(dataset_writer *w, int ci, int64_t count, const void *const *block);
+/* Splits: either one permutation of all samples from (seed, RNG_SPLIT), cut train | val | test, each sorted; or explicit
+ * lists, sorted here. Sizes may leave samples unused; train must not be empty. */
+dkho_status dataset_split_random(dataset_writer *w, uint64_t seed, int64_t train, int64_t val, int64_t test);
+dkho_status dataset_split_list(dataset_writer *w, data_split s, int64_t count, const int64_t *sample);
+/* Finds the scaling numbers (in double, in sample order), checks everything, writes. Frees w whether or not it
+ * succeeds. */
+dkho_status dataset_commit(dataset_writer *w);
+void dataset_abort(dataset_writer *w); /* NULL is fine */
+
+/* Reading: the file is mapped; values are views into it. Immutable once open: share it between threads. */
+typedef struct dataset dataset;
+dkho_status dataset_open(dataset **out, const char *path);
+void dataset_free(dataset *d);
+
+const st_file *dataset_file(const dataset *d);
+const data_info *dataset_info(const dataset *d);
+const char *dataset_mesh_hash(const dataset *d, int ci); /* 32 hex digits */
+int dataset_complexes(const dataset *d);
+const cx *dataset_cx(const dataset *d, int ci);
+int64_t dataset_samples(const dataset *d);
+void dataset_locate(const dataset *d, int64_t sample, int *ci, int64_t *row);
+
+int dataset_fields(const dataset *d);
+const data_field *dataset_field(const dataset *d);    /* all of them, in order */
+int dataset_find(const dataset *d, const char *name); /* index, or -1 */
+/* The target of this name; an error that lists the targets when there is none. */
+dkho_status dataset_need_target(const dataset *d, const char *name, int *field);
+const float *dataset_value(const dataset *d, int field, int64_t sample);   /* input, target: n × channels, unscaled */
+const double *dataset_global(const dataset *d, int field, int64_t sample); /* channels, unscaled */
+const double *dataset_static(const dataset *d, int field, int ci);         /* n × channels */
+/* in[] and global[] of one sample, as features_eval wants them; either may be NULL. */
+void dataset_inputs(const dataset *d, int64_t sample, const float **in, const double **global);
+int dataset_role_count(const dataset *d, data_role r);
+/* Row-major n[degree] × *count, or NULL with *count 0 when the data set holds none. */
+const double *dataset_harmonic(const dataset *d, int ci, int degree, int64_t *count);
+
+const int64_t *dataset_split(const dataset *d, data_split s, int64_t *count); /* ascending */
+const feat_table *dataset_table(const dataset *d);
+const data_recipe *dataset_recipe(const dataset *d, const char *target); /* NULL when there is none */
+
+dkho_status dataset_features(features **out, const dataset *d, int ci, feat_profile profile, int modes);
+
+#endif

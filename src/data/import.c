@@ -1,0 +1,188 @@
+/* import.c: the order of an import: specification, mesh, arrays, geometry, table, samples, splits. */
+#include "data/import_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *import_path(import *m, const char *name) {
+  const char *slash = strrchr(m->spec, '/');
+  size_t head = name[0] == '/' || !slash ? 0 : (size_t)(slash - m->spec) + 1, room = head + strlen(name) + 1;
+  char *out = arena_take(&m->mem, room, 1);
+  if (out) snprintf(out, room, "%.*s%s", (int)head, m->spec, name);
+  return out;
+}
+
+static dkho_status load_json(import *m) {
+  static const char *const keys[] = {"problem", "mesh",  "labels",    "fields",   "split",
+                                     "seed",    "modes", "heat_step", "features", "recipes"};
+  file_map map;
+  json_error_t e;
+  TRY(file_map_open(&map, m->spec));
+  m->root = json_loadb((const char *)map.bytes, map.size, JSON_REJECT_DUPLICATES, &e);
+  file_map_close(&map);
+  if (!m->root) return fail(DKHO_E_FORMAT, "not JSON: line %d: %.100s", e.line, e.text);
+  return spec_keys(m->root, "import", 10, keys);
+}
+
+static dkho_status put_info(import *m, const char *path, int force, int64_t seed, dataset_writer **w) {
+  data_info info = {.generator = "dkho import", .seed = (uint64_t)seed};
+  TRY(spec_text(m->root, "import", "problem", NULL, &m->mem, &info.problem));
+  char *text = json_dumps(m->root, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  if (!text) return fail(DKHO_E_MEMORY, "no memory for the specification");
+  info.params = text;
+  dkho_status s = dataset_create(w, path, force, &info);
+  free(text); /* jansson's own memory */
+  return s;
+}
+
+static dkho_status put_table(import *m, dataset_writer *w) {
+  feat_table table;
+  json_t *own = json_object_get(m->root, "features");
+  if (own) {
+    TRY(spec_table(own, "features", &m->mem, &table));
+    return dataset_put_table(w, &table);
+  }
+  data_field *field;
+  if (!ARENA_NEW(&m->mem, field, m->fields)) return DKHO_E_MEMORY;
+  for (int i = 0; i < m->fields; i++) field[i] = m->field[i].f;
+  /* stable: the largest eigenvalue of d0ᵀd0 is at most twice the largest valence */
+  int64_t valence = 1;
+  for (int64_t i = 0; i < m->c->n[0]; i++) {
+    int64_t v = m->c->coptr[0][i + 1] - m->c->coptr[0][i];
+    if (v > valence) valence = v;
+  }
+  double step = fmin(0.03, 0.75 / (double)valence);
+  TRY(spec_number(m->root, "import", "heat_step", &step, &step));
+  TRY(feat_generic(&table, &m->mem, m->top, step, m->fields, field));
+  return dataset_put_table(w, &table);
+}
+
+static dkho_status put_harmonic(import *m, dataset_writer *w) {
+  for (int i = 0; i < m->fields; i++) {
+    int k = m->field[i].f.degree;
+    if (m->field[i].f.role != DATA_TARGET || m->harmonics[k] || !m->hooks || !m->hooks->harmonic) continue;
+    double *columns = NULL;
+    TRY(m->hooks->harmonic(m->hooks->user, m->c, k, &m->harmonics[k], &columns));
+    dkho_status s = dataset_put_harmonic(w, 0, k, m->harmonics[k], columns);
+    mem_free(columns);
+    TRY(s);
+  }
+  return DKHO_OK;
+}
+
+/* Defaults for every target, changed by the entry of "recipes" that names it. */
+static dkho_status put_recipes(import *m, dataset_writer *w) {
+  json_t *list;
+  TRY(spec_array(m->root, "import", "recipes", 0, DATA_FIELDS_MAX, &list));
+  size_t used = 0;
+  for (int i = 0; i < m->fields; i++) {
+    const data_field *f = &m->field[i].f;
+    if (f->role != DATA_TARGET) continue;
+    data_recipe r = {.target = f->name,
+                     .tau_range = 0.15,
+                     .lr = 1e-3,
+                     .weight_decay = 1e-6,
+                     .loss_eps = 1e-12,
+                     .epochs = 200,
+                     .batch = 16,
+                     .modes = m->modes,
+                     .harmonic = m->harmonics[f->degree] > 0,
+                     .metrics = "generic"};
+    for (size_t j = 0; j < json_array_size(list); j++) {
+      json_t *o = json_array_get(list, j);
+      const char *target = json_string_value(json_object_get(o, "target"));
+      char where[32];
+      if (!target || strcmp(target, f->name) != 0) continue;
+      snprintf(where, sizeof where, "recipes[%zu]", j);
+      data_recipe base = r;
+      TRY(spec_recipe(o, where, &base, &m->mem, &r));
+      used++;
+    }
+    TRY(dataset_put_recipe(w, &r));
+  }
+  if (used < json_array_size(list)) return fail(DKHO_E_FORMAT, "recipes: an entry names no target, or one twice");
+  return DKHO_OK;
+}
+
+static dkho_status split_list(import *m, dataset_writer *w, json_t *list, data_split s) {
+  int64_t *sample, n = (int64_t)json_array_size(list);
+  if (!ARENA_NEW(&m->mem, sample, n + 1)) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < n; i++) {
+    json_t *v = json_array_get(list, (size_t)i);
+    if (!json_is_integer(v))
+      return fail(DKHO_E_FORMAT, "split.%s[%lld]: expected a whole number", data_split_name(s), (long long)i);
+    sample[i] = json_integer_value(v);
+  }
+  return dataset_split_list(w, s, n, sample);
+}
+
+/* Three lists of samples, or three fractions of a seeded permutation; a missing one is empty. */
+static dkho_status put_splits(import *m, dataset_writer *w, int64_t seed) {
+  static const char *const keys[] = {"train", "val", "test"};
+  static const double zero = 0;
+  json_t *o = json_object_get(m->root, "split");
+  TRY(spec_keys(o, "split", 3, keys));
+  if (json_is_array(json_object_get(o, "train"))) {
+    for (data_split s = 0; s < DATA_SPLITS; s++) {
+      json_t *list;
+      TRY(spec_array(o, "split", keys[s], 0, (size_t)m->samples, &list));
+      TRY(split_list(m, w, list, s));
+    }
+    return DKHO_OK;
+  }
+  double part[DATA_SPLITS], sum = 0;
+  for (data_split s = 0; s < DATA_SPLITS; s++) {
+    TRY(spec_number(o, "split", keys[s], s ? &zero : NULL, &part[s]));
+    if (part[s] < 0) return fail(DKHO_E_FORMAT, "split.%s: found %g, expected a fraction", keys[s], part[s]);
+    sum += part[s];
+  }
+  if (sum > 1 + 1e-9) return fail(DKHO_E_FORMAT, "split: the fractions sum to %g, expected at most 1", sum);
+  /* rounded ends of the three runs, so that fractions that sum to 1 use every sample */
+  int64_t a = llround(part[0] * (double)m->samples), b = llround((part[0] + part[1]) * (double)m->samples);
+  int64_t c = llround(fmin(sum, 1) * (double)m->samples);
+  return dataset_split_random(w, (uint64_t)seed, a, b - a, c - b);
+}
+
+static dkho_status run(import *m, const char *path, int force, dataset_writer **w) {
+  static const int64_t modes = 16, fixed_seed = 42;
+  int64_t seed, count;
+  TRY(load_json(m));
+  TRY(spec_int(m->root, "import", "seed", &fixed_seed, 0, INT64_MAX, &seed));
+  TRY(spec_int(m->root, "import", "modes", &modes, 1, DATA_CHANNELS_MAX, &count));
+  m->modes = (int)count;
+  TRY(put_info(m, path, force, seed, w));
+  TRY(import_mesh(m));
+  m->top = m->c->dim < 2 ? m->c->dim : 2;
+  if (!ARENA_NEW(&m->mem, m->field, DATA_FIELDS_MAX)) return DKHO_E_MEMORY;
+  TRY(import_arrays(m));
+  if (m->samples < 1) return fail(DKHO_E_FORMAT, "fields: no array has samples");
+  TRY(import_geometry(m));
+  TRY(dataset_put_cx(*w, m->c));
+  for (int i = 0; i < m->fields; i++) TRY(dataset_put_field(*w, &m->field[i].f));
+  TRY(import_statics(m, *w));
+  TRY(put_harmonic(m, *w));
+  TRY(put_table(m, *w));
+  TRY(put_recipes(m, *w));
+  TRY(import_samples(m, *w));
+  return put_splits(m, *w, seed);
+}
+
+dkho_status data_import(const char *spec, const char *path, int force, const import_hooks *hooks) {
+import m = {.spec = spec, .hooks = hooks };
+  dataset_writer *w = NULL;
+  dkho_status s = run(&m, path, force, &w);
+  if (s == DKHO_OK) {
+    s = dataset_commit(w); /* frees it */
+    w = NULL;
+  } else if (s != DKHO_E_EXISTS) {
+    fail_prefix(s, "%s", spec);
+  }
+  dataset_abort(w);
+  import_close_arrays(&m);
+  cx_free(m.c);
+  json_decref(m.root);
+  arena_free(&m.mem);
+  return s;
+}

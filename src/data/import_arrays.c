@@ -1,0 +1,128 @@
+/* import_arrays.c: the user's .npy arrays: shapes compared with the complex, samples converted block by block. */
+#include "data/import_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK = 32 };
+
+void import_close_arrays(import *m) {
+  for (int i = 0; m->field && i < m->fields; i++) npy_close(&m->field[i].array);
+}
+
+/* [samples,] n [, channels]: what the axes are, and how many channels follow from them. */
+static dkho_status fit(import *m, import_field *f, const char *path) {
+  const npy *a = &f->array;
+  int per_sample = f->f.role != DATA_STATIC, global = f->f.role == DATA_GLOBAL;
+  int fixed = per_sample + !global;
+  uint64_t n = global ? 1 : (uint64_t)m->c->n[f->f.degree];
+  if (a->rank != fixed && a->rank != fixed + 1)
+    return fail(DKHO_E_INPUT, "%s: %d axes, expected %s%s[, channels]", path, a->rank, per_sample ? "samples" : "",
+                global       ? ""
+                : per_sample ? ", simplices"
+                             : "simplices");
+  if (!global && a->shape[per_sample] != n)
+    return fail(DKHO_E_INPUT, "%s: axis %d has %llu entries, the mesh has %llu simplices of degree %d", path,
+                per_sample, (unsigned long long)a->shape[per_sample], (unsigned long long)n, f->f.degree);
+  uint64_t channels = a->rank == fixed ? 1 : a->shape[fixed];
+  if (channels < 1 || channels > DATA_CHANNELS_MAX)
+    return fail(DKHO_E_INPUT, "%s: %llu channels, expected 1 to %d", path, (unsigned long long)channels,
+                DATA_CHANNELS_MAX);
+  f->f.channels = (int)channels;
+  if (!per_sample) return DKHO_OK;
+  if (m->samples >= 0 && a->shape[0] != (uint64_t)m->samples)
+    return fail(DKHO_E_INPUT, "%s: %llu samples, an array before it has %lld", path, (unsigned long long)a->shape[0],
+                (long long)m->samples);
+  m->samples = (int64_t)a->shape[0];
+  return DKHO_OK;
+}
+
+static dkho_status open_field(import *m, json_t *o, const char *where, import_field *f) {
+  static const char *const keys[] = {"name", "role", "degree", "file", "scaling"};
+  static const int64_t zero = 0;
+  const char *roles[DATA_ROLES], *file;
+  int64_t degree;
+  int role;
+  char at[64];
+  for (int i = 0; i < DATA_ROLES; i++) roles[i] = data_role_name((data_role)i);
+  TRY(spec_keys(o, where, 5, keys));
+  TRY(spec_text(o, where, "name", NULL, &m->mem, &f->f.name));
+  TRY(spec_choice(o, where, "role", DATA_ROLES, roles, NULL, &role));
+  TRY(spec_int(o, where, "degree", role == DATA_GLOBAL ? &zero : NULL, 0, m->c->dim, &degree));
+  TRY(spec_text(o, where, "file", NULL, &m->mem, &file));
+  f->f.role = (data_role)role, f->f.degree = (int)degree, f->f.scale = 1;
+  if (role == DATA_TARGET)
+    f->f.rule = DATA_SCALE_MAXABS, f->f.eps = 1e-8;
+  else if (role != DATA_STATIC)
+    f->f.rule = DATA_SCALE_MEANSTD, f->f.eps = 1e-6;
+  snprintf(at, sizeof at, "%.40s.scaling", where);
+  if (json_object_get(o, "scaling")) TRY(spec_scaling(json_object_get(o, "scaling"), at, &f->f));
+  char *path = import_path(m, file);
+  if (!path) return DKHO_E_MEMORY;
+  TRY(npy_open(&f->array, path));
+  return fit(m, f, path);
+}
+
+dkho_status import_arrays(import *m) {
+  json_t *list;
+  TRY(spec_array(m->root, "import", "fields", 1, DATA_FIELDS_MAX / 2, &list));
+  m->samples = -1;
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    char where[32];
+    snprintf(where, sizeof where, "fields[%zu]", i);
+    m->fields++; /* first, so that a failure closes it */
+    TRY(open_field(m, json_array_get(list, i), where, &m->field[i]));
+    if (m->field[i].f.role != DATA_STATIC && m->field[i].f.degree > m->top) m->top = m->field[i].f.degree;
+  }
+  return DKHO_OK;
+}
+
+dkho_status import_statics(import *m, dataset_writer *w) {
+  for (int i = 0; i < m->fields; i++) {
+    import_field *f = &m->field[i];
+    if (f->f.role != DATA_STATIC) continue;
+    if (!f->values) {
+      double *v = arena_take(&m->mem, (size_t)f->array.count, sizeof *v);
+      if (!v) return DKHO_E_MEMORY;
+      for (uint64_t j = 0; j < f->array.count; j++) v[j] = npy_double(&f->array, j);
+      f->values = v;
+    }
+    TRY(dataset_put_static(w, 0, f->f.name, f->values));
+  }
+  return DKHO_OK;
+}
+
+static void convert(const import_field *f, int64_t first, int64_t count, uint64_t per, void *out) {
+  float *single = out;
+  double *pair = out;
+  for (uint64_t j = 0; j < (uint64_t)count * per; j++) {
+    double v = npy_double(&f->array, (uint64_t)first * per + j);
+    if (f->f.role == DATA_GLOBAL)
+      pair[j] = v;
+    else
+      single[j] = (float)v;
+  }
+}
+
+dkho_status import_samples(import *m, dataset_writer *w) {
+  void **block;
+  int blocks = 0;
+  if (!ARENA_NEW(&m->mem, block, m->fields + 1)) return DKHO_E_MEMORY;
+  for (int i = 0; i < m->fields; i++) {
+    const import_field *f = &m->field[i];
+    uint64_t per = f->f.role == DATA_GLOBAL ? 1 : (uint64_t)m->c->n[f->f.degree];
+    if (f->f.role == DATA_STATIC) continue;
+    block[blocks] = arena_take(&m->mem, (size_t)(BLOCK * per * (uint64_t)f->f.channels), sizeof(double));
+    if (!block[blocks++]) return DKHO_E_MEMORY;
+  }
+  for (int64_t first = 0; first < m->samples; first += BLOCK) {
+    int64_t count = m->samples - first < BLOCK ? m->samples - first : BLOCK;
+    for (int i = 0, b = 0; i < m->fields; i++) {
+      const import_field *f = &m->field[i];
+      if (f->f.role == DATA_STATIC) continue;
+      convert(f, first, count, f->array.count / f->array.shape[0], block[b++]);
+    }
+    TRY(dataset_append(w, 0, count, (const void *const *)block));
+  }
+  return DKHO_OK;
+}

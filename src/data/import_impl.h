@@ -1,0 +1,40 @@
+/* import_impl.h: the state of one import, shared by its files. */
+#ifndef DATA_IMPORT_IMPL_H
+#define DATA_IMPORT_IMPL_H
+
+#include "data/import.h"
+#include "data/npy.h"
+#include "data/spec.h"
+
+typedef struct import_field {
+  data_field f;
+  npy array;            /* of the user's fields */
+  const double *values; /* of the statics made here, from mem */
+} import_field;
+
+typedef struct import {
+  json_t *root;
+  const char *spec; /* path */
+  const import_hooks *hooks;
+  cx *c;
+  int top;   /* highest degree that descriptors are made for */
+  int modes; /* columns of spectral encodings */
+  int fields;
+  import_field *field; /* room for DATA_FIELDS_MAX */
+  int64_t samples;
+  int64_t harmonics[CX_DEGREES];
+  arena mem;
+} import;
+
+/* `name` beside the specification unless absolute; from mem. */
+char *import_path(import *m, const char *name);
+/* import_mesh.c: the complex with its labels, and the statics that come with it. */
+dkho_status import_mesh(import *m);
+dkho_status import_geometry(import *m);
+/* import_arrays.c: the user's arrays, opened and compared with the complex; then their samples, in blocks. */
+dkho_status import_arrays(import *m);
+dkho_status import_statics(import *m, dataset_writer *w);
+dkho_status import_samples(import *m, dataset_writer *w);
+void import_close_arrays(import *m);
+
+#endif

@@ -1,0 +1,150 @@
+/* chol.c: sparse Cholesky by CHOLMOD. The ordering is CHOLMOD's own choice between AMD and METIS, the factor simplicial
+ * or supernodal, whichever its flop count favours. CHOLMOD's and METIS's own allocations do not pass through mem.h. */
+#include "la/la.h"
+#include "la/blas.h"
+
+#include <assert.h>
+#include <cholmod.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+struct chol {
+  cholmod_common common;
+  cholmod_factor *factor;
+  int64_t n;
+};
+
+/* CHOLMOD keeps scratch in its common block, so a thread that solves owns one. y and e are kept between solves. */
+struct chol_work {
+  cholmod_common common;
+  cholmod_dense *y, *e;
+  int64_t n, max_rhs;
+};
+
+/* METIS draws from the C library's rand() after seeding it: two analyses at once would disturb each other's stream and
+ * with it the ordering. */
+static pthread_mutex_t analysis = PTHREAD_MUTEX_INITIALIZER;
+
+static void start(cholmod_common *c) {
+  cholmod_start(c);
+  c->print = 0;
+  c->error_handler = NULL;
+  c->final_ll = 1; /* L Lᵀ: an L D Lᵀ would accept a negative pivot */
+  c->quick_return_if_not_posdef = 1;
+}
+
+/* The upper half of A by columns is its lower half by rows: entries with col ≤ row, as CHOLMOD's stype > 0 wants. */
+static cholmod_sparse *half(const csr *a, cholmod_common *c) {
+  int64_t nnz = 0;
+  for (int64_t r = 0; r < a->rows; r++)
+    for (int64_t p = a->ptr[r]; p < a->ptr[r + 1] && a->col[p] <= r; p++) nnz++;
+  if (nnz > INT_MAX) return NULL;
+  size_t n = (size_t)a->rows;
+  cholmod_sparse *m = cholmod_allocate_sparse(n, n, (size_t)nnz, 1, 1, 1, CHOLMOD_REAL, c);
+  if (!m) return NULL;
+  int *ptr = m->p, *row = m->i, put = 0;
+  double *val = m->x;
+  for (int64_t r = 0; r < a->rows; r++) {
+    ptr[r] = put;
+    for (int64_t p = a->ptr[r]; p < a->ptr[r + 1] && a->col[p] <= r; p++) {
+      row[put] = a->col[p];
+      val[put++] = a->val[p];
+    }
+  }
+  ptr[a->rows] = put;
+  return m;
+}
+
+dkho_status chol_factor(chol **out, const csr *a) {
+  assert(a->rows == a->cols);
+  *out = NULL;
+  chol *f;
+  if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
+  blas_one_thread();
+  start(&f->common);
+  f->n = a->rows;
+  dkho_status s = DKHO_OK;
+  cholmod_sparse *m = half(a, &f->common);
+  if (m) {
+    pthread_mutex_lock(&analysis);
+    f->factor = cholmod_analyze(m, &f->common);
+    pthread_mutex_unlock(&analysis);
+  }
+  if (!f->factor || !cholmod_factorize(m, f->factor, &f->common)) {
+    s = fail(DKHO_E_MEMORY, "sparse Cholesky of %lld rows: CHOLMOD gave up (status %d)", (long long)a->rows,
+             f->common.status);
+  } else if (f->factor->minor < f->factor->n) {
+    s = fail(DKHO_E_NOCONV, "sparse Cholesky: the matrix is not positive definite (row %d of %lld)",
+             ((int *)f->factor->Perm)[f->factor->minor], (long long)a->rows);
+  }
+  cholmod_free_sparse(&m, &f->common);
+  if (s != DKHO_OK) {
+    chol_free(f);
+    return s;
+  }
+  *out = f;
+  return DKHO_OK;
+}
+
+void chol_free(chol *f) {
+  if (!f) return;
+  cholmod_free_factor(&f->factor, &f->common);
+  cholmod_finish(&f->common);
+  mem_free(f);
+}
+
+int64_t chol_nnz(const chol *f) {
+  if (f->factor->is_super) return (int64_t)f->factor->xsize;
+  const int *count = f->factor->nz;
+  int64_t nnz = 0;
+  for (int64_t i = 0; i < f->n; i++) nnz += count[i];
+  return nnz;
+}
+
+dkho_status chol_work_new(chol_work **out, const chol *f, int64_t max_rhs) {
+  assert(max_rhs >= 1);
+  *out = NULL;
+  chol_work *w;
+  if (!MEM_NEW(w, 1)) return DKHO_E_MEMORY;
+  start(&w->common);
+  w->n = f->n;
+  w->max_rhs = max_rhs;
+  *out = w;
+  return DKHO_OK;
+}
+
+void chol_work_free(chol_work *w) {
+  if (!w) return;
+  cholmod_free_dense(&w->y, &w->common);
+  cholmod_free_dense(&w->e, &w->common);
+  cholmod_finish(&w->common);
+  mem_free(w);
+}
+
+/* A dense header over the caller's array. CHOLMOD declares its inputs without const; it only reads b. */
+static cholmod_dense view(int64_t n, int64_t nv, const double *x) {
+  void *place;
+  memcpy(&place, &x, sizeof place);
+  return (cholmod_dense){.nrow = (size_t)n,
+                         .ncol = (size_t)nv,
+                         .nzmax = (size_t)(n * nv),
+                         .d = (size_t)n,
+                         .x = place,
+                         .xtype = CHOLMOD_REAL,
+                         .dtype = CHOLMOD_DOUBLE};
+}
+
+dkho_status chol_solve(const chol *f, chol_work *w, int64_t nv, const double *b, double *x) {
+  assert(w->n == f->n && nv >= 0);
+  for (int64_t done = 0; done < nv; done += w->max_rhs) {
+    int64_t now = nv - done < w->max_rhs ? nv - done : w->max_rhs;
+    /* B is permuted into y before anything is written to X, block by block: x may be b. */
+    cholmod_dense in = view(f->n, now, b + done * f->n), to = view(f->n, now, x + done * f->n), *out = &to;
+    if (!cholmod_solve2(CHOLMOD_A, f->factor, &in, NULL, &out, NULL, &w->y, &w->e, &w->common))
+      return fail(DKHO_E_MEMORY, "sparse solve of %lld rows: CHOLMOD gave up (status %d)", (long long)f->n,
+                  w->common.status);
+    assert(out == &to);
+  }
+  return DKHO_OK;
+}

@@ -1,0 +1,231 @@
+/* read_msh.c: Gmsh .msh, versions 2.2 and 4.1: the sections, names of physical groups, node numbers. The layouts of
+ * nodes and elements are in read_msh2.c and read_msh4.c. Sections that carry no mesh are passed over. */
+#include "mesh/read_msh.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEEN_NAMES = 1, SEEN_ENTITIES = 2, SEEN_NODES = 4, SEEN_ELEMENTS = 8 };
+
+static dkho_status in_range(const scan *at, const char *field, int64_t x, int64_t lo, int64_t hi) {
+  if (x >= lo && x <= hi) return DKHO_OK;
+  return scan_fail(at, "%s: found %lld, expected %lld to %lld", field, (long long)x, (long long)lo, (long long)hi);
+}
+
+dkho_status msh_int(msh *f, const char *field, int64_t lo, int64_t hi, int64_t *out) {
+  if (!f->binary) return scan_int(f->s, field, lo, hi, out);
+  scan before = *f->s;
+  int32_t x;
+  TRY(scan_bytes(f->s, field, &x, sizeof x));
+  *out = x;
+  return in_range(&before, field, x, lo, hi);
+}
+
+dkho_status msh_size(msh *f, const char *field, int64_t lo, int64_t hi, int64_t *out) {
+  if (!f->binary) return scan_int(f->s, field, lo, hi, out);
+  scan before = *f->s;
+  TRY(scan_bytes(f->s, field, out, sizeof *out)); /* beyond 2^63 reads as negative, which no caller takes */
+  return in_range(&before, field, *out, lo, hi);
+}
+
+dkho_status msh_real(msh *f, const char *field, double *out) {
+  return f->binary ? scan_bytes(f->s, field, out, sizeof *out) : scan_double(f->s, field, out);
+}
+
+dkho_status msh_count(msh *f, const char *field, int64_t count, size_t text, size_t bytes) {
+  size_t least = f->binary ? bytes : text;
+  if ((uint64_t)count <= (scan_left(f->s) + 1) / least) return DKHO_OK; /* +1: the last record needs no separator */
+  return scan_fail(f->s, "%s: %lld declared, but only %zu bytes are left", field, (long long)count, scan_left(f->s));
+}
+
+dkho_status msh_node_tag(msh *f, int64_t tag) {
+  int64_t i = f->mesh->points;
+  if (i == f->room) {
+    int64_t wider = f->room ? 2 * f->room : 64;
+    msh_node *fresh = mem_resize(f->node, (size_t)i, (size_t)wider, sizeof *fresh);
+    if (!fresh) return DKHO_E_MEMORY;
+    f->node = fresh;
+    f->room = wider;
+  }
+  if (i == 0) f->step = tag;
+  if (f->step >= 0 && tag - f->step != i) f->step = -1;
+  f->node[i] = (msh_node){tag, (int32_t)i};
+  return DKHO_OK;
+}
+
+static int by_tag(const void *a, const void *b) {
+  int64_t s = ((const msh_node *)a)->tag, t = ((const msh_node *)b)->tag;
+  return (s > t) - (s < t);
+}
+
+dkho_status msh_seal_nodes(msh *f) {
+  int64_t n = f->mesh->points;
+  if (n == 0 || f->step >= 0) return DKHO_OK;
+  qsort(f->node, (size_t)n, sizeof *f->node, by_tag);
+  for (int64_t i = 1; i < n; i++)
+    if (f->node[i].tag == f->node[i - 1].tag)
+      return scan_fail(f->s, "node %lld is defined twice", (long long)f->node[i].tag);
+  return DKHO_OK;
+}
+
+dkho_status msh_point(msh *f, int64_t tag, int32_t *out) {
+  int64_t n = f->mesh->points;
+  msh_node key = {tag, 0}, *hit = NULL;
+  if (n > 0 && f->step >= 0)
+    hit = tag >= f->step && tag - f->step < n ? &f->node[tag - f->step] : NULL;
+  else if (n > 0)
+    hit = bsearch(&key, f->node, (size_t)n, sizeof key, by_tag);
+  if (!hit) return scan_fail(f->s, "an element names node %lld, which is not among the nodes", (long long)tag);
+  *out = hit->point;
+  return DKHO_OK;
+}
+
+dkho_status msh_degree(msh *f, int64_t type, int *degree) {
+  static const char *const name[] = {"",
+                                     "line",
+                                     "triangle",
+                                     "quadrangle",
+                                     "tetrahedron",
+                                     "hexahedron",
+                                     "prism",
+                                     "pyramid",
+                                     "second-order line",
+                                     "second-order triangle",
+                                     "second-order quadrangle",
+                                     "second-order tetrahedron",
+                                     "second-order hexahedron",
+                                     "second-order prism",
+                                     "second-order pyramid",
+                                     "point"};
+  *degree = type == 15 ? 0 : type == 1 ? 1 : type == 2 ? 2 : type == 4 ? 3 : -1;
+  if (*degree >= 0) return DKHO_OK;
+  return scan_fail(f->s, "element type %lld (%s): only points, lines, triangles and tetrahedra of first order are read",
+                   (long long)type, type > 0 && type < 15 ? name[type] : "unknown or of high order");
+}
+
+/* A word at the present place, which must be `mark`. */
+static dkho_status expect(scan *s, const char *mark) {
+  scan_view word;
+  scan_space(s);
+  scan before = *s;
+  if (!scan_word(s, &word)) return scan_fail(&before, "the file ends, expected %s", mark);
+  if (!scan_is(word, mark)) return scan_fail(&before, "found \"%.*s\", expected %s", SCAN_SHOW(word), mark);
+  return DKHO_OK;
+}
+
+dkho_status msh_end_of_line(scan *s) {
+  while (s->at < s->size && s->bytes[s->at] != '\n') {
+    if (!scan_is_space(s->bytes[s->at])) return scan_fail(s, "expected the end of the line before binary data");
+    s->at++;
+  }
+  if (s->at == s->size) return scan_fail(s, "the file ends, expected binary data");
+  s->at++;
+  return DKHO_OK;
+}
+
+static dkho_status format(msh *f, int *version) {
+  scan_view word;
+  int64_t type, size;
+  TRY(expect(f->s, "$MeshFormat"));
+  scan before = *f->s;
+  if (!scan_word(f->s, &word)) return scan_fail(f->s, "the file ends, expected the format version");
+  *version = scan_is(word, "2.2") ? 2 : scan_is(word, "4.1") ? 4 : 0;
+  if (!*version)
+    return scan_fail(&before, "format version %.*s: only 2.2 and 4.1 are read; save the mesh as one of them",
+                     SCAN_SHOW(word));
+  TRY(scan_int(f->s, "file type", 0, 1, &type));
+  TRY(scan_int(f->s, "data size", 8, 8, &size));
+  f->binary = (int)type;
+  if (f->binary) {
+    int32_t one;
+    f->s->binary = 1;
+    TRY(msh_end_of_line(f->s));
+    before = *f->s;
+    TRY(scan_bytes(f->s, "byte order mark", &one, sizeof one));
+    if (one == 0x01000000)
+      return scan_fail(&before, "the file has the other byte order; save it on this kind of machine, or as ASCII");
+    if (one != 1) return scan_fail(&before, "byte order mark: found %d, expected 1", one);
+  }
+  return expect(f->s, "$EndMeshFormat");
+}
+
+/* number of names, then: dimension, tag, "name". Text in binary files too. */
+static dkho_status physical_names(msh *f) {
+  int64_t count, dim, tag;
+  TRY(scan_int(f->s, "number of physical names", 0, INT32_MAX, &count));
+  for (int64_t i = 0; i < count; i++) {
+    TRY(scan_int(f->s, "dimension of a physical name", 0, 3, &dim));
+    TRY(scan_int(f->s, "tag of a physical name", INT32_MIN + 1, INT32_MAX, &tag));
+    scan line, before = *f->s;
+    if (!scan_line(f->s, &line, 0)) return scan_fail(f->s, "the file ends, expected a name in quotes");
+    const char *text = (const char *)line.bytes + line.at, *end = text + scan_left(&line);
+    const char *open = memchr(text, '"', (size_t)(end - text)), *shut = end;
+    while (shut > text && shut[-1] != '"') shut--;
+    if (!open || shut <= open + 1) return scan_fail(&before, "physical name: expected a name in quotes");
+    TRY(raw_group(f->mesh, (int)dim, (int32_t)(tag < 0 ? -tag : tag),
+                  (scan_view){open + 1, (size_t)(shut - open - 2)}));
+  }
+  return DKHO_OK;
+}
+
+/* To just before the end mark of a section that is not wanted. */
+static dkho_status pass_over(msh *f, const char *end_mark) {
+  size_t n = strlen(end_mark);
+  const unsigned char *hit = memmem(f->s->bytes + f->s->at, scan_left(f->s), end_mark, n);
+  if (!hit) return scan_fail(f->s, "the file ends, expected %s", end_mark);
+  f->s->at = (size_t)(hit - f->s->bytes);
+  return DKHO_OK;
+}
+
+static dkho_status section(msh *f, int version, scan_view mark, const char *end_mark, int *seen) {
+  static const struct {
+    const char *mark;
+    int bit, needs, version;
+    dkho_status (*read)(msh *);
+  } table[] = {{"$PhysicalNames", SEEN_NAMES, 0, 0, physical_names},
+               {"$Entities", SEEN_ENTITIES, 0, 4, msh4_entities},
+               {"$Nodes", SEEN_NODES, 0, 2, msh2_nodes},
+               {"$Nodes", SEEN_NODES, 0, 4, msh4_nodes},
+               {"$Elements", SEEN_ELEMENTS, SEEN_NODES, 2, msh2_elements},
+               {"$Elements", SEEN_ELEMENTS, SEEN_NODES, 4, msh4_elements}};
+  if (scan_is(mark, "$PartitionedEntities"))
+    return scan_fail(f->s, "partitioned meshes are not supported; save the mesh before partitioning");
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    if (!scan_is(mark, table[i].mark) || (table[i].version && table[i].version != version)) continue;
+    if (*seen & table[i].bit) return scan_fail(f->s, "a second section %s", table[i].mark);
+    if ((*seen & table[i].needs) != table[i].needs) return scan_fail(f->s, "%s stands before $Nodes", table[i].mark);
+    *seen |= table[i].bit;
+    if (f->binary && table[i].read != physical_names && table[i].version == 4) TRY(msh_end_of_line(f->s));
+    return table[i].read(f);
+  }
+  return pass_over(f, end_mark);
+}
+
+static dkho_status sections(msh *f, int version, int *seen) {
+  scan_view mark;
+  char end_mark[64];
+  for (;;) {
+    scan_space(f->s);
+    scan before = *f->s;
+    if (!scan_word(f->s, &mark)) return DKHO_OK;
+    if (mark.p[0] != '$' || mark.n < 2 || mark.n > sizeof end_mark - 4)
+      return scan_fail(&before, "found \"%.*s\", expected the start of a section", SCAN_SHOW(mark));
+    memcpy(end_mark, "$End", 4);
+    memcpy(end_mark + 4, mark.p + 1, mark.n - 1);
+    end_mark[mark.n + 3] = 0;
+    TRY(section(f, version, mark, end_mark, seen));
+    TRY(expect(f->s, end_mark));
+  }
+}
+
+dkho_status read_msh(raw *m, scan *s) {
+  msh f = {.mesh = m, .s = s};
+  int version = 0, seen = 0;
+  dkho_status status = format(&f, &version);
+  if (status == DKHO_OK) status = sections(&f, version, &seen);
+  if (status == DKHO_OK && !(seen & SEEN_NODES)) status = scan_fail(s, "the file ends, expected $Nodes");
+  if (status == DKHO_OK && !(seen & SEEN_ELEMENTS)) status = scan_fail(s, "the file ends, expected $Elements");
+  mem_free(f.node);
+  mem_free(f.entity);
+  return status;
+}

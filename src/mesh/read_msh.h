@@ -1,0 +1,51 @@
+/* read_msh.h: what the two Gmsh layouts share. */
+#ifndef MESH_READ_MSH_H
+#define MESH_READ_MSH_H
+
+#include "mesh/raw.h"
+
+typedef struct msh_node {
+  int64_t tag;
+  int32_t point;
+} msh_node;
+
+/* An entity of the geometry (4.1): its first physical group. */
+typedef struct msh_entity {
+  int32_t dim, tag, group;
+} msh_entity;
+
+typedef struct msh {
+  raw *mesh;
+  scan *s;
+  int binary;         /* the values of the large sections; names and section marks are text always */
+  int64_t room;       /* of node */
+  msh_node *node;     /* mesh->points of them, ascending by tag once sealed */
+  int64_t step;       /* tag of the first node when tags are consecutive, else -1 */
+  int64_t entities, entity_room;
+  msh_entity *entity; /* ascending by (dim, tag) once sealed */
+} msh;
+
+/* One value: a word of text, or 4 bytes (int), 8 bytes (size, real) in the machine's order. */
+dkho_status msh_int(msh *f, const char *field, int64_t lo, int64_t hi, int64_t *out);
+dkho_status msh_size(msh *f, const char *field, int64_t lo, int64_t hi, int64_t *out);
+dkho_status msh_real(msh *f, const char *field, double *out);
+/* A declared number of records that need at least `text` characters or `bytes` bytes each is compared with what is left.
+ */
+dkho_status msh_count(msh *f, const char *field, int64_t count, size_t text, size_t bytes);
+
+/* Binary values start right after the line end of the text before them. */
+dkho_status msh_end_of_line(scan *s);
+
+dkho_status msh_node_tag(msh *f, int64_t tag); /* of the point that comes next */
+dkho_status msh_seal_nodes(msh *f);
+/* Degree (0 … 3) of a Gmsh element type, or an error that names the type. */
+dkho_status msh_degree(msh *f, int64_t type, int *degree);
+dkho_status msh_point(msh *f, int64_t tag, int32_t *out); /* of a node tag */
+
+dkho_status msh2_nodes(msh *f);
+dkho_status msh2_elements(msh *f);
+dkho_status msh4_entities(msh *f);
+dkho_status msh4_nodes(msh *f);
+dkho_status msh4_elements(msh *f);
+
+#endif

@@ -1,0 +1,57 @@
+/* read_msh2.c: nodes and elements of Gmsh 2.2, ASCII and binary. */
+#include "mesh/read_msh.h"
+
+/* The counts of both sections are text; in a binary file the records start on the next line. */
+static dkho_status count(msh *f, const char *field, size_t text, size_t bytes, int64_t *out) {
+  TRY(scan_int(f->s, field, 0, INT32_MAX, out));
+  TRY(msh_count(f, field, *out, text, bytes));
+  return f->binary ? msh_end_of_line(f->s) : DKHO_OK;
+}
+
+/* tag x y z */
+dkho_status msh2_nodes(msh *f) {
+  int64_t n, tag;
+  TRY(count(f, "number of nodes", 8, 28, &n));
+  for (int64_t i = 0; i < n; i++) {
+    double x[3];
+    TRY(msh_int(f, "node number", 0, INT32_MAX, &tag));
+    for (int c = 0; c < 3; c++) TRY(msh_real(f, "node coordinate", &x[c]));
+    TRY(msh_node_tag(f, tag));
+    TRY(raw_point(f->mesh, f->s, x));
+  }
+  return msh_seal_nodes(f);
+}
+
+/* Tags (the first is the physical group), then nodes. */
+static dkho_status element(msh *f, int degree, int64_t tags) {
+  int32_t vert[CX_DEGREES];
+  int64_t group = 0, x;
+  for (int64_t i = 0; i < tags; i++) {
+    TRY(msh_int(f, "element tag", INT32_MIN + 1, INT32_MAX, &x));
+    if (i == 0) group = x < 0 ? -x : x;
+  }
+  for (int i = 0; i <= degree; i++) {
+    TRY(msh_int(f, "node of an element", 0, INT32_MAX, &x));
+    TRY(msh_point(f, x, &vert[i]));
+  }
+  return raw_element(f->mesh, degree, vert, (int32_t)group);
+}
+
+/* ASCII, each: number type tags tag… node…; binary, in blocks: type count tags, then (number tag… node…) each. */
+dkho_status msh2_elements(msh *f) {
+  int64_t n, number, type, tags, block = 1;
+  int degree;
+  TRY(count(f, "number of elements", 8, 8, &n));
+  for (int64_t done = 0; done < n; done += block) {
+    if (!f->binary) TRY(msh_int(f, "element number", 0, INT32_MAX, &number));
+    TRY(msh_int(f, "element type", 1, INT32_MAX, &type));
+    TRY(msh_degree(f, type, &degree));
+    if (f->binary) TRY(msh_int(f, "elements in the block", 1, n - done, &block));
+    TRY(msh_int(f, "number of tags", 0, 1 << 20, &tags));
+    for (int64_t i = 0; i < block; i++) {
+      if (f->binary) TRY(msh_int(f, "element number", 0, INT32_MAX, &number));
+      TRY(element(f, degree, tags));
+    }
+  }
+  return DKHO_OK;
+}

@@ -1,0 +1,78 @@
+/* read_off.c: Geomview .off, ASCII: triangles and two-vertex faces (lines). Colours, normals and texture coordinates
+ * are passed over; the binary and n-dimensional variants are refused. */
+#include "mesh/raw.h"
+
+#include <string.h>
+
+/* The next line that holds anything. */
+static int next_line(scan *s, scan *line) {
+  while (scan_line(s, line, '#')) {
+    scan_space(line);
+    if (scan_left(line)) return 1;
+  }
+  return 0;
+}
+
+/* [ST][C][N][4][n]OFF, then possibly the counts on the same line. Without the word the file starts with the counts. */
+static dkho_status header(scan *s, scan *line) {
+  if (!next_line(s, line)) return scan_fail(s, "the file is empty, expected OFF");
+  scan before = *line;
+  scan_view word;
+  scan_word(line, &word);
+  if (word.n >= 3 && memcmp(word.p + word.n - 3, "OFF", 3) == 0) {
+    scan_view kind = {word.p, word.n - 3};
+    if (memchr(kind.p, 'n', kind.n) || memchr(kind.p, '4', kind.n))
+      return scan_fail(&before, "found \"%.*s\", expected points with three coordinates", SCAN_SHOW(word));
+    for (size_t i = 0; i < kind.n; i++)
+      if (!strchr("STCN", kind.p[i]))
+        return scan_fail(&before, "found \"%.*s\", expected OFF", SCAN_SHOW(word));
+    scan rest = *line;
+    if (scan_word(&rest, &word) && scan_is(word, "BINARY"))
+      return scan_fail(&before, "binary OFF is not supported; save it as ASCII");
+    scan_space(line);
+    if (!scan_left(line) && !next_line(s, line)) return scan_fail(s, "the file ends before the counts");
+    return DKHO_OK;
+  }
+  *line = before;
+  int64_t count;
+  if (!scan_view_int(word, &count)) return scan_fail(&before, "found \"%.*s\", expected OFF", SCAN_SHOW(word));
+  return DKHO_OK;
+}
+
+static dkho_status face(raw *m, scan *line) {
+  scan before = *line;
+  int64_t corners, v;
+  int32_t vert[3];
+  TRY(scan_int(line, "number of vertices of the face", 1, INT32_MAX, &corners));
+  if (corners > 3)
+    return scan_fail(&before, "a face with %lld vertices: only triangles are read; split polygons first",
+                     (long long)corners);
+  for (int i = 0; i < corners; i++) {
+    TRY(scan_int(line, "vertex of the face", 0, m->points - 1, &v));
+    vert[i] = (int32_t)v;
+  }
+  return raw_element(m, (int)corners - 1, vert, 0);
+}
+
+dkho_status read_off(raw *m, scan *s) {
+  scan line;
+  int64_t points, faces, edges;
+  TRY(header(s, &line));
+  TRY(scan_int(&line, "number of points", 0, INT32_MAX, &points));
+  TRY(scan_int(&line, "number of faces", 0, INT32_MAX, &faces));
+  scan_space(&line);
+  if (scan_left(&line)) TRY(scan_int(&line, "number of edges", 0, INT64_MAX, &edges));
+  for (int64_t i = 0; i < points; i++) {
+    double x[3];
+    if (!next_line(s, &line))
+      return scan_fail(s, "the file ends after %lld points, expected %lld", (long long)i, (long long)points);
+    for (int c = 0; c < 3; c++) TRY(scan_double(&line, "coordinate", &x[c]));
+    TRY(raw_point(m, &line, x));
+  }
+  for (int64_t i = 0; i < faces; i++) {
+    if (!next_line(s, &line))
+      return scan_fail(s, "the file ends after %lld faces, expected %lld", (long long)i, (long long)faces);
+    TRY(face(m, &line));
+  }
+  return DKHO_OK;
+}

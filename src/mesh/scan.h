@@ -1,0 +1,49 @@
+/* scan.h: reading text and binary values from a bounded range of bytes, with messages that name file and place.
+ *
+ * The range is a mapped file or a part of one: nothing is NUL-terminated, nothing is copied. Numbers are read the same
+ * way whatever the locale. */
+#ifndef MESH_SCAN_H
+#define MESH_SCAN_H
+
+#include "base/status.h"
+
+typedef struct scan {
+  const char *name; /* file, for messages */
+  const unsigned char *bytes;
+  size_t size, at; /* a part of a file keeps `bytes` and narrows [at, size), so that places in messages stay right */
+  int binary;      /* messages give the byte offset, else the line */
+} scan;
+
+/* A piece of the text, not terminated. */
+typedef struct scan_view {
+  const char *p;
+  size_t n;
+} scan_view;
+/* For "%.*s": long pieces are cut, bytes that do not print are the sink's business. */
+#define SCAN_SHOW(v) ((v).n < 40 ? (int)(v).n : 40), (v).p
+int scan_is(scan_view v, const char *word);
+int scan_is_space(int byte); /* blank, tab, line ends, form feed: the C locale's set */
+
+/* DKHO_E_FORMAT with "FILE: line N: " or "FILE: byte N: " before the text. */
+dkho_status scan_fail(const scan *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+size_t scan_left(const scan *s);
+void scan_space(scan *s); /* to the next byte that is not white */
+/* The next run of bytes that are not white; 0 at the end of the range. */
+int scan_word(scan *s, scan_view *out);
+/* The next line as a range of its own, without its line end and without what follows `comment` (0: no comments); 0 at
+ * the end of the range. */
+int scan_line(scan *s, scan *line, char comment);
+
+/* A decimal number, correctly rounded; not hexadecimal. "nan" and "inf" are read, so that the caller can say that they
+ * are not wanted. `field` names it in messages. */
+dkho_status scan_double(scan *s, const char *field, double *out);
+/* A whole decimal number in lo … hi. */
+dkho_status scan_int(scan *s, const char *field, int64_t lo, int64_t hi, int64_t *out);
+/* The word as a number, all of it; 0 when it is none. */
+int scan_view_double(scan_view v, double *out);
+int scan_view_int(scan_view v, int64_t *out);
+
+/* The next n bytes in the machine's order. */
+dkho_status scan_bytes(scan *s, const char *field, void *out, size_t n);
+
+#endif

@@ -1,0 +1,74 @@
+/* dkho.h: the Dynamic Kuramoto–Hodge Operator and its ablations, recorded on a tape.
+ *
+ * Content z_k (N_k × h) and relation θ_k (N_k × c) on every active degree k:
+ *   z_k⁰ = enc_k(F_k),  MLP(i, w, o) = affine, GELU, layer norm, affine
+ *   per layer, with Ω_k = drive_k(z_k), G_k = tanh(gate_k(z_k)), Λ_k = lag_scale · tanh(lag_k(z_k)),
+ *   τ = tau_lo + tau_range · sigmoid(t), σ_k = softplus(s_k) + 1e-4, R times, all degrees at once:
+ *     c↑_k = δ_{k+1} sin(d_k θ_k - G_{k+1} ⊙ θ_{k+1} - Λ_{k+1})
+ *     c↓_k = d_{k-1} sin(δ_k θ_k + G_{k-1} ⊙ θ_{k-1} - Λ_{k-1})
+ *     θ_k ← θ_k - τ Ω_k - τ σ_k (c↑_k + c↓_k)
+ *   then z_k ← norm_k(z_k + upd_k[z_k, read_k[cos θ_k, sin θ_k]] + S_k z_k⁰)
+ *   ũ = dec[z_q, cos θ_q, sin θ_q];  û = ũ - H Hᵀ M ũ + H harm(g)
+ * Terms of degrees that are not active vanish.
+ *
+ * Ablations: no_dirac: θ_k ← θ_k - τ (Ω_k + σ_k sin(G_k ⊙ θ_k - Λ_k)), degrees never meet. no_phase: no θ; a carrier
+ * x_k = sigmoid(gate_k(z_k)) ⊙ tanh(drive_k(z_k)) + tanh(lag_k(z_k)), one Dirac hop m_k = σ_k (d_{k-1} x_{k-1} + δ_{k+1}
+ * x_{k+1}), z_k ← norm_k(z_k + τ upd_k[z_k, read_k[m_k, x_k]] + S_k z_k⁰), and the decoder reads [z_q, x_q,
+ * tanh(gate_q(z_q))] from the last layer's maps at the final z_q. no_harmonic: û = ũ. */
+#ifndef MODEL_DKHO_H
+#define MODEL_DKHO_H
+
+#include "model/geometry.h"
+
+enum { DKHO_LAYERS_MAX = 16, DKHO_SUBSTEPS_MAX = 16 };
+
+typedef enum { DKHO_FULL, DKHO_NO_DIRAC, DKHO_NO_PHASE, DKHO_NO_HARMONIC } dkho_variant;
+const char *dkho_variant_name(dkho_variant v); /* "full", "no_dirac", "no_phase", "no_harmonic" */
+dkho_status dkho_variant_parse(const char *name, dkho_variant *out);
+
+/* θ at the start: zero; π tanh(rel_k(z_k⁰)); one learned c-vector per degree. */
+typedef enum { DKHO_ZERO, DKHO_DETERMINISTIC, DKHO_LEARNABLE } dkho_start;
+const char *dkho_start_name(dkho_start s); /* "zero", "deterministic", "random_learnable" */
+dkho_status dkho_start_parse(const char *name, dkho_start *out);
+
+typedef struct dkho_config {
+  int h, c, layers, substeps;
+  double tau_lo, tau_range, lag_scale;
+  dkho_variant variant;
+  dkho_start start;
+  dec_metric metric;        /* of the geometry it is recorded for */
+  int degrees;              /* active: 0 … degrees-1 */
+  int target, channels;     /* degree q and channels C of the output */
+  int features[CX_DEGREES]; /* widths D_k of the inputs F_k, k < degrees */
+  int summary;              /* width S of the global summary; 0: none */
+  int harmonic;             /* β of the harmonic branch, 0: no branch */
+  double loss_eps;          /* the loss is ‖û - y‖ / max(‖y‖, loss_eps) */
+} dkho_config;
+
+/* h, c = 32, 2 ("small") or 64, 4 ("large"); 4 layers, 2 substeps, τ 0.02 + 0.15·sigmoid, lag 1, full, zero start, unit
+ * metric; problem-dependent fields are zero. */
+dkho_status dkho_config_size(const char *size, dkho_config *out);
+/* Active degrees of a complex of dimension dim for a target of degree q: 0 … min(dim, 2), or all four when q = 3. */
+int dkho_active_degrees(int dim, int target);
+dkho_status dkho_check(const dkho_config *cfg);
+
+/* Adds the model's tensors to an empty table; params_layout is left to the caller. */
+dkho_status dkho_declare(const dkho_config *cfg, params *p);
+
+/* The variables of a recorded model. Absent ones are VAR_NONE. Corrections and states of every layer are there for
+ * diagnostics: tape_keep them before making a predicting engine. */
+typedef struct dkho_net {
+  var feature[CX_DEGREES], summary, target; /* inputs: N_k × D_k, 1 × S, N_q × C */
+  var predicted, loss;
+  var local, modes;                                             /* (I - H Hᵀ M) ũ and H harm(g) */
+  var tau[DKHO_LAYERS_MAX], sigma[DKHO_LAYERS_MAX][CX_DEGREES]; /* 1 × 1 each */
+  var drive[DKHO_LAYERS_MAX][CX_DEGREES];
+  var z[DKHO_LAYERS_MAX + 1][CX_DEGREES];
+  var theta[DKHO_LAYERS_MAX][DKHO_SUBSTEPS_MAX + 1][CX_DEGREES];
+  var up[DKHO_LAYERS_MAX][DKHO_SUBSTEPS_MAX][CX_DEGREES], down[DKHO_LAYERS_MAX][DKHO_SUBSTEPS_MAX][CX_DEGREES];
+} dkho_net;
+
+/* Records the model for a complex and marks in p what is live. Keeps `predicted`. p and g must outlive the tape. */
+dkho_status dkho_record(const dkho_config *cfg, params *p, const geometry *g, tape *t, dkho_net *net);
+
+#endif

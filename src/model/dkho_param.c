@@ -1,0 +1,133 @@
+/* dkho_param.c: configuration and tensors of the model; see dkho.h. */
+#include "model/dkho.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const variant_name[] = {"full", "no_dirac", "no_phase", "no_harmonic"};
+static const char *const start_name[] = {"zero", "deterministic", "random_learnable"};
+
+static dkho_status parse(const char *what, const char *name, int count, const char *const *list, int *out) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(list[i], name) == 0) {
+      *out = i;
+      return DKHO_OK;
+    }
+  return fail(DKHO_E_INPUT, "%s: found %s, expected one of %s, %s, %s%s%s", what, name, list[0], list[1], list[2],
+              count > 3 ? ", " : "", count > 3 ? list[3] : "");
+}
+
+const char *dkho_variant_name(dkho_variant v) {
+  return variant_name[v];
+}
+dkho_status dkho_variant_parse(const char *name, dkho_variant *out) {
+  int i = 0;
+  TRY(parse("variant", name, 4, variant_name, &i));
+  *out = (dkho_variant)i;
+  return DKHO_OK;
+}
+const char *dkho_start_name(dkho_start s) {
+  return start_name[s];
+}
+dkho_status dkho_start_parse(const char *name, dkho_start *out) {
+  int i = 0;
+  TRY(parse("start", name, 3, start_name, &i));
+  *out = (dkho_start)i;
+  return DKHO_OK;
+}
+
+dkho_status dkho_config_size(const char *size, dkho_config *out) {
+  int large = strcmp(size, "large") == 0;
+  if (!large && strcmp(size, "small") != 0) return fail(DKHO_E_INPUT, "size: found %s, expected small or large", size);
+  *out = (dkho_config){.h = large ? 64 : 32,
+                       .c = large ? 4 : 2,
+                       .layers = 4,
+                       .substeps = 2,
+                       .tau_lo = 0.02,
+                       .tau_range = 0.15,
+                       .lag_scale = 1,
+                       .loss_eps = 1e-6};
+  return DKHO_OK;
+}
+
+int dkho_active_degrees(int dim, int target) {
+  return target == 3 ? 4 : (dim < 2 ? dim : 2) + 1;
+}
+
+static dkho_status in_range(const char *field, int value, int lo, int hi) {
+  if (value >= lo && value <= hi) return DKHO_OK;
+  return fail(DKHO_E_INPUT, "model: %s: found %d, expected %d to %d", field, value, lo, hi);
+}
+
+dkho_status dkho_check(const dkho_config *f) {
+  TRY(in_range("h", f->h, 1, 4096));
+  TRY(in_range("c", f->c, 1, 1024));
+  TRY(in_range("layers", f->layers, 1, DKHO_LAYERS_MAX));
+  TRY(in_range("substeps", f->substeps, 1, DKHO_SUBSTEPS_MAX));
+  TRY(in_range("degrees", f->degrees, 2, CX_DEGREES));
+  TRY(in_range("target", f->target, 0, f->degrees - 1));
+  TRY(in_range("channels", f->channels, 1, 1024));
+  for (int k = 0; k < f->degrees; k++) TRY(in_range("features", f->features[k], 1, 4096));
+  TRY(in_range("harmonic", f->harmonic, 0, 1 << 20));
+  TRY(in_range("summary", f->summary, f->harmonic > 0, 4096));
+  if (f->variant == DKHO_NO_HARMONIC && f->harmonic == 0)
+    return fail(DKHO_E_INPUT, "model: variant no_harmonic: this target has no harmonic branch to leave out");
+  if (!(f->tau_lo >= 0 && f->tau_range >= 0 && f->lag_scale >= 0 && f->loss_eps > 0))
+    return fail(DKHO_E_INPUT, "model: tau_lo %g, tau_range %g, lag_scale %g must not be negative, loss_eps %g positive",
+                f->tau_lo, f->tau_range, f->lag_scale, f->loss_eps);
+  return DKHO_OK;
+}
+
+typedef char text[PARAM_NAME_MAX + 1];
+static const char *name_of(text out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static const char *name_of(text out, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(out, sizeof(text), fmt, args);
+  va_end(args);
+  return out;
+}
+
+static void declare_mlp(params *p, const char *name, int in, int width, int out) {
+  text t;
+  params_add_affine(p, name_of(t, "%s.lin1", name), in, width, 1);
+  params_add_norm(p, name_of(t, "%s.norm", name), width);
+  params_add_affine(p, name_of(t, "%s.lin2", name), width, out, 1);
+}
+
+static void declare_layer(const dkho_config *f, params *p, int l) {
+  text t;
+  params_add_vector(p, name_of(t, "layer%d.t", l), 1, INIT_CONST, -1.35);
+  params_add_vector(p, name_of(t, "layer%d.s", l), f->degrees, INIT_CONST, 0);
+  for (int k = 0; k < f->degrees; k++) {
+    params_add_affine(p, name_of(t, "layer%d.drive%d", l, k), f->h, f->c, 1);
+    params_add_affine(p, name_of(t, "layer%d.gate%d", l, k), f->h, f->c, 1);
+    params_add_affine(p, name_of(t, "layer%d.lag%d", l, k), f->h, f->c, 1);
+    params_add_affine(p, name_of(t, "layer%d.read%d", l, k), 2 * f->c, f->h, 1);
+    declare_mlp(p, name_of(t, "layer%d.upd%d", l, k), 2 * f->h, f->h, f->h);
+    params_add_affine(p, name_of(t, "layer%d.skip%d", l, k), f->h, f->h, 0);
+    params_add_norm(p, name_of(t, "layer%d.norm%d", l, k), f->h);
+  }
+}
+
+static void declare_start(const dkho_config *f, params *p, int k) {
+  text t;
+  if (f->variant == DKHO_NO_PHASE || f->start == DKHO_ZERO) return;
+  if (f->start == DKHO_DETERMINISTIC)
+    params_add_affine(p, name_of(t, "rel%d", k), f->h, f->c, 1);
+  else
+    params_add_vector(p, name_of(t, "rel%d.theta", k), f->c, INIT_NORMAL, 0.05);
+}
+
+dkho_status dkho_declare(const dkho_config *f, params *p) {
+  text t;
+  TRY(dkho_check(f));
+  for (int k = 0; k < f->degrees; k++) declare_mlp(p, name_of(t, "enc%d", k), f->features[k], f->h, f->h);
+  for (int l = 0; l < f->layers; l++) declare_layer(f, p, l);
+  declare_mlp(p, "dec", f->h + 2 * f->c, f->h, f->channels);
+  if (f->harmonic && f->variant != DKHO_NO_HARMONIC)
+    declare_mlp(p, "harm", f->summary, f->h, f->harmonic * f->channels);
+  for (int k = 0; k < f->degrees; k++) declare_start(f, p, k);
+  return p->status;
+}

@@ -1,0 +1,92 @@
+/* geometry.c: see geometry.h. */
+#include "model/geometry.h"
+
+#include <assert.h>
+
+/* d_{k-1} is stored by rows already: k+1 faces per simplex. */
+static dkho_status make_d(sparse **out, const cx *c, int k) {
+  int64_t n = c->n[k], *ptr = NULL;
+  double *val = NULL;
+  dkho_status s = DKHO_E_MEMORY;
+  if (MEM_NEW(ptr, n + 1) && MEM_NEW(val, n * (k + 1))) {
+    for (int64_t i = 0; i <= n; i++) ptr[i] = i * (k + 1);
+    for (int64_t p = 0; p < n * (k + 1); p++) val[p] = c->sign[k][p];
+    s = sparse_create(out, n, c->n[k - 1], ptr, c->face[k], val);
+  }
+  mem_free(ptr);
+  mem_free(val);
+  return s;
+}
+
+/* δ_k = M_{k-1}⁻¹ d_{k-1}ᵀ M_k from the coface lists. */
+static dkho_status make_delta(sparse **out, const dec *d, int k) {
+  const cx *c = d->c;
+  int64_t n = c->n[k - 1];
+  const int64_t *ptr = c->coptr[k - 1];
+  double *val;
+  if (!MEM_NEW(val, ptr[n])) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t p = ptr[i]; p < ptr[i + 1]; p++)
+      val[p] = c->cosign[k - 1][p] * d->star[k][c->coface[k - 1][p]] / d->star[k - 1][i];
+  dkho_status s = sparse_create(out, n, c->n[k], ptr, c->coface[k - 1], val);
+  mem_free(val);
+  return s;
+}
+
+static dkho_status copy_basis(geometry *g, const dec *d, int degree, const dec_basis *b) {
+  g->beta = b->count;
+  g->degree = degree;
+  assert(b->n == g->n[degree]);
+  if (!ARENA_NEW(&g->mem, g->h, b->n * b->count) || !ARENA_NEW(&g->mem, g->mh, b->n * b->count)) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < b->n; i++)
+    for (int64_t j = 0; j < b->count; j++) {
+      double h = b->vec[j * b->n + i], m = d->metric == DEC_UNIT ? 1 : d->star[degree][i];
+      g->h[i * b->count + j] = (real)h;
+      g->mh[i * b->count + j] = (real)(m * h);
+    }
+  return DKHO_OK;
+}
+
+static dkho_status geometry_fill(geometry *g, const dec *d, int top, int degree, const dec_basis *basis) {
+  g->dim = d->c->dim;
+  g->metric = d->metric;
+  for (int k = 0; k < CX_DEGREES; k++) g->n[k] = d->c->n[k];
+  for (int k = 1; k <= top; k++) {
+    TRY(make_d(&g->d[k - 1], d->c, k));
+    if (d->metric != DEC_UNIT) TRY(make_delta(&g->delta[k], d, k));
+  }
+  return basis && basis->count ? copy_basis(g, d, degree, basis) : DKHO_OK;
+}
+
+dkho_status geometry_create(geometry **out, const dec *d, int top, int degree, const dec_basis *basis) {
+  geometry *g;
+  *out = NULL;
+  assert(top <= d->c->dim && degree <= d->c->dim);
+  if (!MEM_NEW(g, 1)) return DKHO_E_MEMORY;
+  dkho_status s = geometry_fill(g, d, top, degree, basis);
+  if (s != DKHO_OK) {
+    geometry_free(g);
+    return s;
+  }
+  *out = g;
+  return DKHO_OK;
+}
+
+void geometry_free(geometry *g) {
+  if (!g) return;
+  for (int k = 0; k < CX_DEGREES; k++) {
+    sparse_free(g->d[k]);
+    sparse_free(g->delta[k]);
+  }
+  arena_free(&g->mem);
+  mem_free(g);
+}
+
+var geometry_d(const geometry *g, tape *t, int k, var x) {
+  return x == VAR_NONE ? VAR_NONE : op_sparse(t, g->d[k], 0, x);
+}
+
+var geometry_delta(const geometry *g, tape *t, int k, var x) {
+  if (x == VAR_NONE) return VAR_NONE;
+  return g->delta[k] ? op_sparse(t, g->delta[k], 0, x) : op_sparse(t, g->d[k - 1], 1, x);
+}

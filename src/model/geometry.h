@@ -1,0 +1,29 @@
+/* geometry.h: a complex as a model sees it: incidence maps with their metric adjoints, and the basis of the harmonic
+ * branch, in `real`. Made once per complex, shared by all tapes recorded for it, which borrow it. */
+#ifndef MODEL_GEOMETRY_H
+#define MODEL_GEOMETRY_H
+
+#include "dec/dec.h"
+#include "nn/op.h"
+
+typedef struct geometry {
+  int dim;
+  dec_metric metric;
+  int64_t n[CX_DEGREES];
+  sparse *d[CX_DEGREES];     /* d[k] = d_k: n[k+1] × n[k], k = 0 … top-1; owned */
+  sparse *delta[CX_DEGREES]; /* delta[k] = δ_k = M_{k-1}⁻¹ d_{k-1}ᵀ M_k: n[k-1] × n[k]; NULL in the unit metric */
+  int64_t beta;              /* 0: no basis */
+  int degree;                /* of the basis */
+  real *h, *mh;              /* H and M H, n[degree] × β row-major */
+  arena mem;
+} geometry;
+
+/* Maps between degrees 0 … top; basis of degree `degree`, Hᵀ M H = I (NULL: none). Copies everything. */
+dkho_status geometry_create(geometry **out, const dec *d, int top, int degree, const dec_basis *basis);
+void geometry_free(geometry *g);
+
+/* d_k x and δ_k x on the tape; VAR_NONE gives VAR_NONE. */
+var geometry_d(const geometry *g, tape *t, int k, var x);
+var geometry_delta(const geometry *g, tape *t, int k, var x);
+
+#endif

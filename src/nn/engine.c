@@ -1,0 +1,295 @@
+/* engine.c: lanes, groups and their fixed order; see engine.h. */
+#include "nn/engine.h"
+
+#include "nn/block.h"
+#include "nn/plan.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+struct engine {
+  const tape *t;
+  plan plan;
+  engine_mode mode;
+  var loss;
+  pool *pool;
+  int lanes;
+  lane *lane;    /* one per worker */
+  lane shared;   /* STEP level */
+  int64_t slabs; /* gradient slabs, one per group */
+  real *slab;    /* slabs × plan.slab_size */
+  int bound;
+  arena mem;
+};
+
+static real *slab_of(const engine *e, int64_t group) {
+  return e->slab + group * e->plan.slab_size;
+}
+
+static dkho_status lane_init(engine *e, lane *l, real *memory, int64_t partial) {
+  const tape *t = e->t;
+  const plan *p = &e->plan;
+  l->t = t;
+  if (!ARENA_NEW(&e->mem, l->val, t->vars) || !ARENA_NEW(&e->mem, l->out, t->vars) ||
+      !ARENA_NEW(&e->mem, l->grad, t->vars) || !ARENA_NEW(&e->mem, l->partial, partial))
+    return DKHO_E_MEMORY;
+  for (var v = 0; v < t->vars; v++) {
+    if (t->var[v].kind == VAR_CONST) l->val[v] = t->var[v].data;
+    if (t->var[v].level != LEVEL_SAMPLE) continue;
+    if (p->value_at[v] >= 0) l->val[v] = l->out[v] = memory + p->value_at[v];
+    if (p->grad_at[v] >= 0) l->grad[v] = memory + p->grad_at[v];
+  }
+  return DKHO_OK;
+}
+
+static dkho_status engine_build(engine *e) {
+  const plan *p = &e->plan;
+  real *step;
+  int wide = e->pool != NULL;
+  if (!ARENA_NEW(&e->mem, step, p->step_size) || !ARENA_NEW(&e->mem, e->lane, e->lanes)) return DKHO_E_MEMORY;
+  TRY(lane_init(e, &e->shared, NULL, p->step_partial));
+  e->shared.pool = e->pool;
+  for (int i = 0; i < e->lanes; i++) {
+    real *memory;
+    if (!ARENA_NEW(&e->mem, memory, p->lane_size)) return DKHO_E_MEMORY;
+    TRY(lane_init(e, &e->lane[i], memory, i == 0 && wide ? p->partial_all : p->partial_one));
+  }
+  for (var v = 0; v < e->t->vars; v++) {
+    if (e->t->var[v].level != LEVEL_STEP || p->value_at[v] < 0) continue;
+    e->shared.val[v] = e->shared.out[v] = step + p->value_at[v];
+    for (int i = 0; i < e->lanes; i++) e->lane[i].val[v] = step + p->value_at[v];
+  }
+  e->slabs = e->mode == ENGINE_TRAIN ? ENGINE_GROUPS : 0;
+  return ARENA_NEW(&e->mem, e->slab, e->slabs * p->slab_size) ? DKHO_OK : DKHO_E_MEMORY;
+}
+
+dkho_status engine_create(engine **out, const tape *t, engine_mode mode, var loss, pool *p) {
+  engine *e;
+  *out = NULL;
+  TRY(t->status);
+  assert(mode == ENGINE_PREDICT || (t->var[loss].level == LEVEL_SAMPLE && t->var[loss].rows * t->var[loss].cols == 1));
+  if (!MEM_NEW(e, 1)) return DKHO_E_MEMORY;
+  e->t = t;
+  e->mode = mode;
+  e->loss = loss;
+  e->pool = pool_width(p) > 1 ? p : NULL;
+  e->lanes = pool_width(p);
+  dkho_status s = plan_make(&e->plan, t, mode, loss);
+  if (s == DKHO_OK) s = engine_build(e);
+  if (s != DKHO_OK) {
+    engine_free(e);
+    return s;
+  }
+  *out = e;
+  return DKHO_OK;
+}
+
+void engine_free(engine *e) {
+  if (!e) return;
+  plan_free(&e->plan);
+  arena_free(&e->mem);
+  mem_free(e);
+}
+
+size_t engine_lane_bytes(const engine *e) {
+  return (size_t)e->plan.lane_size * sizeof(real);
+}
+
+void engine_bind(engine *e, const real *value) {
+  const tape *t = e->t;
+  for (var v = 0; v < t->vars; v++) {
+    if (t->var[v].kind != VAR_PARAM) continue;
+    const real *at = value + t->p->list[t->var[v].param].offset;
+    e->shared.val[v] = at;
+    for (int i = 0; i < e->lanes; i++) e->lane[i].val[v] = at;
+  }
+  for (int s = 0; s < e->plan.step_ops; s++) {
+    const op *o = &t->op[e->plan.step_op[s]];
+    o->kind->forward(o, &e->shared);
+  }
+  e->bound = 1;
+}
+
+real *lane_input(const lane *l, var v) {
+  assert(l->t->var[v].kind == VAR_INPUT);
+  return l->out[v];
+}
+
+const real *lane_value(const lane *l, var v) {
+  assert(l->t->var[v].kind == VAR_INPUT || l->t->var[v].keep);
+  return l->val[v];
+}
+
+const real *lane_grad(const lane *l, var v) {
+  assert(l->t->var[v].want_grad);
+  return l->grad[v];
+}
+
+static void run_forward(const engine *e, const lane *l) {
+  for (int s = 0; s < e->plan.sample_ops; s++) {
+    const op *o = &e->t->op[e->plan.sample_op[s]];
+    o->kind->forward(o, l);
+  }
+}
+
+/* The operation that contributes first to a cotangent finds it zero. */
+static void run_backward(const engine *e, const lane *l, double weight) {
+  const tape *t = e->t;
+  l->grad[e->loss][0] = (real)weight;
+  for (int s = e->plan.sample_ops - 1; s >= 0; s--) {
+    int i = e->plan.sample_op[s];
+    const op *o = &t->op[i];
+    if (!e->plan.back_op[i]) continue;
+    for (int j = 0; j < o->ins; j++) {
+      const tape_var *v = &t->var[o->in[j]];
+      if (v->level == LEVEL_SAMPLE && l->grad[o->in[j]] && e->plan.first[o->in[j]] == i)
+        memset(l->grad[o->in[j]], 0, (size_t)(v->rows * v->cols) * sizeof(real));
+    }
+    o->kind->backward(o, l);
+  }
+}
+
+/* Points the cotangents of parameters and STEP values at a slab. */
+static void aim(const engine *e, const lane *l, real *slab) {
+  const tape *t = e->t;
+  for (var v = 0; v < t->vars; v++) {
+    if (!e->plan.grad[v] || t->var[v].level != LEVEL_STEP) continue;
+    l->grad[v] = slab + (t->var[v].kind == VAR_PARAM ? t->p->list[t->var[v].param].offset : e->plan.grad_at[v]);
+  }
+}
+
+/* Eight sums of 0·x: zero unless some x is not finite. */
+static int all_finite(const real *x, int64_t n) {
+  real sum[8] = {0};
+  for (int64_t i = 0; i + 8 <= n; i += 8)
+    for (int j = 0; j < 8; j++) sum[j] += 0 * x[i + j];
+  for (int64_t i = n / 8 * 8; i < n; i++) sum[0] += 0 * x[i];
+  for (int j = 0; j < 8; j++)
+    if (!(sum[j] == 0)) return 0;
+  return 1;
+}
+
+typedef struct {
+  engine *e;
+  const engine_batch *b;
+  double weight, *loss;
+  int64_t groups;
+  int64_t bad[ENGINE_GROUPS]; /* first sample of the group that spoiled its gradient, -1: none */
+  double sum[ENGINE_GROUPS];
+} gradient_job;
+
+static int64_t sample_at(const engine_batch *b, int64_t i) {
+  return b->index ? b->index[i] : i;
+}
+
+static dkho_status run_sample(gradient_job *j, const lane *l, int64_t group, int64_t i) {
+  engine *e = j->e;
+  int64_t sample = sample_at(j->b, i);
+  TRY(j->b->fill(j->b->ctx, l, sample));
+  run_forward(e, l);
+  double loss = (double)l->val[e->loss][0];
+  if (!isfinite(loss)) return fail(DKHO_E_NONFINITE, "loss of sample %lld is %g", (long long)sample, loss);
+  if (j->loss) j->loss[i] = loss;
+  j->sum[group] += loss;
+  run_backward(e, l, j->weight);
+  if (j->bad[group] < 0 && !all_finite(slab_of(e, group), e->plan.slab_size)) j->bad[group] = sample;
+  return j->b->take ? j->b->take(j->b->ctx, l, sample) : DKHO_OK;
+}
+
+static dkho_status group_task(void *ctx, size_t task, int worker) {
+  gradient_job *j = ctx;
+  int64_t g = (int64_t)task, i1 = (g + 1) * j->b->count / j->groups;
+  const lane *l = &j->e->lane[worker];
+  real *slab = slab_of(j->e, g);
+  memset(slab, 0, (size_t)j->e->plan.slab_size * sizeof *slab);
+  aim(j->e, l, slab);
+  j->bad[g] = -1;
+  j->sum[g] = 0;
+  for (int64_t i = g * j->b->count / j->groups; i < i1; i++) TRY(run_sample(j, l, g, i));
+  return DKHO_OK;
+}
+
+typedef struct {
+  engine *e;
+  int64_t groups;
+} slab_job;
+enum { SLAB_CHUNK = 8192 };
+
+/* slab 0 += slab 1, 2, … in order, one chunk of entries. */
+static dkho_status slab_task(void *ctx, size_t task, int worker) {
+  const slab_job *j = ctx;
+  int64_t i0 = (int64_t)task * SLAB_CHUNK, i1 = i0 + SLAB_CHUNK, n = j->e->plan.slab_size;
+  real *sum = slab_of(j->e, 0);
+  (void)worker;
+  if (i1 > n) i1 = n;
+  for (int64_t g = 1; g < j->groups; g++) {
+    const real *slab = slab_of(j->e, g);
+    for (int64_t i = i0; i < i1; i++) sum[i] += slab[i];
+  }
+  return DKHO_OK;
+}
+
+static void step_backward(engine *e) {
+  aim(e, &e->shared, slab_of(e, 0));
+  for (int s = e->plan.step_ops - 1; s >= 0; s--) {
+    int i = e->plan.step_op[s];
+    const op *o = &e->t->op[i];
+    if (e->plan.back_op[i]) o->kind->backward(o, &e->shared);
+  }
+}
+
+/* Names the first tensor of the summed gradient that is not finite, and the first sample that made a group so. */
+static dkho_status check_gradient(const engine *e, const gradient_job *j) {
+  const params *p = e->t->p;
+  const real *g = slab_of(e, 0);
+  int64_t sample = -1;
+  for (int64_t i = j->groups - 1; i >= 0; i--)
+    if (j->bad[i] >= 0) sample = j->bad[i];
+  for (int i = 0; i < p->count; i++) {
+    if (all_finite(g + p->list[i].offset, p->list[i].count)) continue;
+    if (sample < 0) return fail(DKHO_E_NONFINITE, "gradient of %s is not finite: the sum overflows", p->list[i].name);
+    return fail(DKHO_E_NONFINITE, "gradient of %s is not finite, first in sample %lld", p->list[i].name,
+                (long long)sample);
+  }
+  return sample < 0 ? DKHO_OK : fail(DKHO_E_NONFINITE, "a gradient is not finite in sample %lld", (long long)sample);
+}
+
+dkho_status engine_gradient(engine *e, const engine_batch *b, double weight, double *loss, double *mean, real *g) {
+  gradient_job j = {.e = e, .b = b, .weight = weight, .loss = loss};
+  assert(e->mode == ENGINE_TRAIN && e->bound && b->count > 0);
+  j.groups = b->count < ENGINE_GROUPS ? b->count : ENGINE_GROUPS;
+  e->lane[0].pool = j.groups == 1 ? e->pool : NULL;
+  TRY(pool_run(j.groups == 1 ? NULL : e->pool, (size_t)j.groups, group_task, &j));
+  slab_job sum = {e, j.groups};
+  TRY(pool_run(e->pool, (size_t)((e->plan.slab_size + SLAB_CHUNK - 1) / SLAB_CHUNK), slab_task, &sum));
+  step_backward(e);
+  TRY(check_gradient(e, &j));
+  double total = 0;
+  for (int64_t i = 0; i < j.groups; i++) total += j.sum[i];
+  if (mean) *mean = weight * total;
+  const real *slab = slab_of(e, 0);
+  for (int64_t i = 0; i < e->t->p->size; i++) g[i] += slab[i];
+  return DKHO_OK;
+}
+
+typedef struct {
+  const engine *e;
+  const engine_batch *b;
+} predict_job;
+
+static dkho_status predict_task(void *ctx, size_t task, int worker) {
+  const predict_job *j = ctx;
+  const lane *l = &j->e->lane[worker];
+  int64_t sample = sample_at(j->b, (int64_t)task);
+  TRY(j->b->fill(j->b->ctx, l, sample));
+  run_forward(j->e, l);
+  return j->b->take ? j->b->take(j->b->ctx, l, sample) : DKHO_OK;
+}
+
+dkho_status engine_predict(engine *e, const engine_batch *b) {
+  predict_job j = {e, b};
+  assert(e->mode == ENGINE_PREDICT && e->bound);
+  e->lane[0].pool = b->count == 1 ? e->pool : NULL;
+  return pool_run(b->count == 1 ? NULL : e->pool, (size_t)b->count, predict_task, &j);
+}

@@ -1,0 +1,96 @@
+/* op_sparse.c: fixed sparse maps of rows: y = A x and y = Aᵀ x, both as gathers, each the other's backward. */
+#include "nn/block.h"
+#include "nn/op.h"
+
+#include <assert.h>
+
+static dkho_status half_alloc(sparse *m, sparse_half *h, int64_t rows, int64_t nnz) {
+  h->rows = rows;
+  return ARENA_NEW(&m->mem, h->ptr, rows + 1) && ARENA_NEW(&m->mem, h->col, nnz) && ARENA_NEW(&m->mem, h->val, nnz)
+             ? DKHO_OK
+             : DKHO_E_MEMORY;
+}
+
+/* Counting sort by column; rows come out ascending. */
+static void transpose(const sparse_half *a, sparse_half *at) {
+  for (int64_t p = 0; p < a->ptr[a->rows]; p++) at->ptr[a->col[p] + 1]++;
+  for (int64_t i = 0; i < at->rows; i++) at->ptr[i + 1] += at->ptr[i];
+  for (int64_t i = 0; i < a->rows; i++)
+    for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) {
+      int64_t q = at->ptr[a->col[p]]++;
+      at->col[q] = (int32_t)i;
+      at->val[q] = a->val[p];
+    }
+  for (int64_t i = at->rows; i > 0; i--) at->ptr[i] = at->ptr[i - 1];
+  at->ptr[0] = 0;
+}
+
+dkho_status sparse_create(sparse **out, int64_t rows, int64_t cols, const int64_t *ptr, const int32_t *col,
+                          const double *val) {
+  sparse *m;
+  *out = NULL;
+  if (!MEM_NEW(m, 1)) return DKHO_E_MEMORY;
+  dkho_status s = half_alloc(m, &m->a, rows, ptr[rows]);
+  if (s == DKHO_OK) s = half_alloc(m, &m->at, cols, ptr[rows]);
+  if (s != DKHO_OK) {
+    sparse_free(m);
+    return s;
+  }
+  for (int64_t i = 0; i <= rows; i++) m->a.ptr[i] = ptr[i];
+  for (int64_t p = 0; p < ptr[rows]; p++) {
+    assert(col[p] >= 0 && col[p] < cols);
+    m->a.col[p] = col[p];
+    m->a.val[p] = (real)val[p];
+  }
+  transpose(&m->a, &m->at);
+  *out = m;
+  return DKHO_OK;
+}
+
+void sparse_free(sparse *m) {
+  if (!m) return;
+  arena_free(&m->mem);
+  mem_free(m);
+}
+
+typedef struct {
+  const sparse_half *forward, *backward;
+} sparse_attr;
+
+/* y_i (+)= Σ_p val[p] x[col[p]] for rows r0 … r1-1 */
+static void gather(const sparse_half *h, int64_t ch, int64_t r0, int64_t r1, const real *x, real *y, int add) {
+  for (int64_t i = r0; i < r1; i++) {
+    real *row = y + i * ch;
+    for (int64_t j = 0; !add && j < ch; j++) row[j] = 0;
+    for (int64_t p = h->ptr[i]; p < h->ptr[i + 1]; p++) {
+      const real *from = x + h->col[p] * ch;
+      for (int64_t j = 0; j < ch; j++) row[j] += h->val[p] * from[j];
+    }
+  }
+}
+
+static void rows_forward(const op *o, const lane *l, int64_t r0, int64_t r1) {
+  const sparse_attr *a = o->attr;
+  gather(a->forward, op_out(o, l, 0)->cols, r0, r1, op_x(o, l, 0), op_y(o, l, 0), 0);
+}
+static void rows_backward(const op *o, const lane *l, int64_t r0, int64_t r1) {
+  const sparse_attr *a = o->attr;
+  gather(a->backward, op_out(o, l, 0)->cols, r0, r1, op_gy(o, l, 0), op_gx(o, l, 0), 1);
+}
+static void sparse_forward(const op *o, const lane *l) {
+  par_rows(o, l, op_out(o, l, 0)->rows, rows_forward);
+}
+static void sparse_backward(const op *o, const lane *l) {
+  par_rows(o, l, op_in(o, l, 0)->rows, rows_backward);
+}
+static const op_kind kind = {"sparse", sparse_forward, sparse_backward, 0, 0};
+
+var op_sparse(tape *t, const sparse *m, int transposed, var x) {
+  if (t->status != DKHO_OK) return VAR_NONE;
+  const sparse_half *f = transposed ? &m->at : &m->a, *b = transposed ? &m->a : &m->at;
+  assert(t->var[x].rows == b->rows);
+  op *o = tape_op(t, &kind, 1, &x, 1, (const int64_t[][2]){{f->rows, t->var[x].cols}}, sizeof(sparse_attr));
+  if (!o) return VAR_NONE;
+  *(sparse_attr *)o->attr = (sparse_attr){f, b};
+  return o->out[0];
+}

@@ -1,0 +1,174 @@
+/* plan.c: reachability, lifetimes, and packing of buffers; see plan.h. */
+#include "nn/plan.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  int64_t start, end; /* both inclusive, on the sample's clock */
+  int64_t size, *at;
+} life;
+
+static int64_t padded(const tape_var *v) {
+  return (v->rows * v->cols + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+}
+
+static dkho_status take_arrays(plan *p, const tape *t) {
+  if (!ARENA_NEW(&p->mem, p->step_op, t->ops) || !ARENA_NEW(&p->mem, p->sample_op, t->ops) ||
+      !ARENA_NEW(&p->mem, p->back_op, t->ops) || !ARENA_NEW(&p->mem, p->need, t->vars) ||
+      !ARENA_NEW(&p->mem, p->grad, t->vars) || !ARENA_NEW(&p->mem, p->value_at, t->vars) ||
+      !ARENA_NEW(&p->mem, p->grad_at, t->vars) || !ARENA_NEW(&p->mem, p->first, t->vars))
+    return DKHO_E_MEMORY;
+  for (var v = 0; v < t->vars; v++) p->value_at[v] = p->grad_at[v] = p->first[v] = -1;
+  return DKHO_OK;
+}
+
+/* Fills need, the two lists of operations, and returns the working array need_op (owned by the plan's arena). */
+static dkho_status choose_ops(plan *p, const tape *t, engine_mode mode, var loss) {
+  uint8_t *need_op;
+  var *root;
+  int roots = 0;
+  if (!ARENA_NEW(&p->mem, need_op, t->ops) || !ARENA_NEW(&p->mem, root, t->vars)) return DKHO_E_MEMORY;
+  if (mode == ENGINE_TRAIN) root[roots++] = loss;
+  for (var v = 0; mode == ENGINE_PREDICT && v < t->vars; v++)
+    if (t->var[v].keep) root[roots++] = v;
+  assert(roots > 0);
+  tape_reach(t, roots, root, need_op, p->need);
+  for (int i = 0; i < t->ops; i++) {
+    if (!need_op[i]) continue;
+    if (t->op[i].level == LEVEL_STEP)
+      p->step_op[p->step_ops++] = i;
+    else
+      p->sample_op[p->sample_ops++] = i;
+  }
+  return DKHO_OK;
+}
+
+static void mark_op(plan *p, const tape *t, int i) {
+  const op *o = &t->op[i];
+  for (int j = 0; j < o->ins; j++) p->back_op[i] |= p->grad[o->in[j]];
+  for (int j = 0; j < o->outs; j++) p->grad[o->out[j]] = p->back_op[i] && p->need[o->out[j]];
+}
+
+/* A variable has a cotangent when it is needed and depends on a parameter or on an input that wants one. */
+static void mark_grads(plan *p, const tape *t) {
+  for (var v = 0; v < t->vars; v++) p->grad[v] = p->need[v] && (t->var[v].kind == VAR_PARAM || t->var[v].want_grad);
+  for (int s = 0; s < p->step_ops; s++) mark_op(p, t, p->step_op[s]);
+  for (int s = 0; s < p->sample_ops; s++) mark_op(p, t, p->sample_op[s]);
+}
+
+static void place_steps(plan *p, const tape *t) {
+  p->slab_size = t->p->size;
+  for (int s = 0; s < p->step_ops; s++) {
+    const op *o = &t->op[p->step_op[s]];
+    for (int j = 0; j < o->outs; j++) {
+      var v = o->out[j];
+      p->value_at[v] = p->step_size;
+      p->step_size += padded(&t->var[v]);
+      if (!p->grad[v]) continue;
+      p->grad_at[v] = p->slab_size;
+      p->slab_size += padded(&t->var[v]);
+    }
+    if (p->step_partial < o->partial * o->blocks) p->step_partial = o->partial * o->blocks;
+  }
+}
+
+static void extend(life *l, int64_t time) {
+  if (l->end < time) l->end = time;
+}
+
+/* Walks the sample operations and stretches the lives of what they touch. value and grad are indexed by variable. */
+static void find_lives(plan *p, const tape *t, life *value, life *grad) {
+  int64_t n = p->sample_ops;
+  for (int64_t s = 0; s < n; s++) {
+    int i = p->sample_op[s];
+    const op *o = &t->op[i];
+    int64_t back = 2 * n - 1 - s;
+    for (int j = 0; j < o->ins; j++) {
+      var v = o->in[j];
+      extend(&value[v], s);
+      if (p->back_op[i] && o->kind->back_in >> j & 1) extend(&value[v], back);
+      if (p->grad[v]) {
+        grad[v].start = back;
+        p->first[v] = i;
+      }
+    }
+    for (int j = 0; j < o->outs; j++) {
+      var v = o->out[j];
+      value[v] = (life){s, s, padded(&t->var[v]), &p->value_at[v]};
+      if (p->back_op[i] && o->kind->back_out >> j & 1) extend(&value[v], back);
+      if (t->var[v].keep) extend(&value[v], 2 * n);
+      if (p->grad[v]) grad[v] = (life){n, back, padded(&t->var[v]), &p->grad_at[v]};
+    }
+    if (p->partial_one < o->partial) p->partial_one = o->partial;
+    if (p->partial_all < o->partial * o->blocks) p->partial_all = o->partial * o->blocks;
+  }
+}
+
+static int by_start(const void *a, const void *b) {
+  const life *x = a, *y = b;
+  if (x->start != y->start) return x->start < y->start ? -1 : 1;
+  if (x->size != y->size) return x->size > y->size ? -1 : 1;
+  return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* First fit in order of birth. busy holds what is alive, ascending by offset. Returns the size of the whole. */
+static int64_t pack(life *list, int64_t count, life *busy) {
+  int64_t size = 0, alive = 0;
+  qsort(list, (size_t)count, sizeof *list, by_start);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t kept = 0;
+    for (int64_t j = 0; j < alive; j++)
+      if (busy[j].end >= list[i].start) busy[kept++] = busy[j];
+    alive = kept;
+    int64_t at = 0, slot = 0;
+    while (slot < alive && *busy[slot].at - at < list[i].size) {
+      at = *busy[slot].at + busy[slot].size;
+      slot++;
+    }
+    memmove(busy + slot + 1, busy + slot, (size_t)(alive - slot) * sizeof *busy);
+    busy[slot] = list[i];
+    alive++;
+    *list[i].at = at;
+    if (size < at + list[i].size) size = at + list[i].size;
+  }
+  return size;
+}
+
+static dkho_status place_samples(plan *p, const tape *t, var loss, engine_mode mode) {
+  life *value, *grad, *list;
+  int64_t count = 0, end = 2 * (int64_t)p->sample_ops;
+  if (!MEM_NEW(value, 6 * t->vars)) return DKHO_E_MEMORY;
+  grad = value + t->vars;
+  list = grad + t->vars;
+  for (var v = 0; v < t->vars; v++) {
+    if (t->var[v].kind != VAR_INPUT || !p->need[v]) continue;
+    value[v] = (life){0, end, padded(&t->var[v]), &p->value_at[v]};
+    if (p->grad[v]) grad[v] = (life){end, end, padded(&t->var[v]), &p->grad_at[v]};
+  }
+  find_lives(p, t, value, grad);
+  if (mode == ENGINE_TRAIN) extend(&value[loss], end);
+  for (var v = 0; v < t->vars; v++) {
+    if (t->var[v].level != LEVEL_SAMPLE) continue;
+    if (value[v].at) list[count++] = value[v];
+    if (grad[v].at) list[count++] = grad[v];
+  }
+  p->lane_size = pack(list, count, list + 2 * t->vars);
+  mem_free(value);
+  return DKHO_OK;
+}
+
+dkho_status plan_make(plan *p, const tape *t, engine_mode mode, var loss) {
+  *p = (plan){0};
+  TRY(t->status);
+  TRY(take_arrays(p, t));
+  TRY(choose_ops(p, t, mode, loss));
+  if (mode == ENGINE_TRAIN) mark_grads(p, t);
+  place_steps(p, t);
+  return place_samples(p, t, loss, mode);
+}
+
+void plan_free(plan *p) {
+  arena_free(&p->mem);
+}

@@ -1,0 +1,68 @@
+/* state.c: slabs in and out of the container; see state.h. */
+#include "nn/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void full_name(char name[ST_NAME_MAX + 1], const char *prefix, const param *q) {
+  snprintf(name, ST_NAME_MAX + 1, "%s%s", prefix, q->name);
+}
+
+dkho_status state_declare(st_writer *w, const params *p, const char *prefix) {
+  for (int i = 0; i < p->count; i++) {
+    const param *q = &p->list[i];
+    char name[ST_NAME_MAX + 1];
+    uint64_t shape[PARAM_RANK_MAX];
+    full_name(name, prefix, q);
+    for (int j = 0; j < q->rank; j++) shape[j] = (uint64_t)q->shape[j];
+    TRY(st_declare(w, name, REAL_ST, q->rank, shape));
+  }
+  return DKHO_OK;
+}
+
+dkho_status state_write(st_writer *w, const params *p, const real *slab) {
+  for (int i = 0; i < p->count; i++)
+    TRY(st_write(w, slab + p->list[i].offset, (size_t)p->list[i].count * sizeof *slab));
+  return DKHO_OK;
+}
+
+dkho_status state_read(const st_file *f, const params *p, const char *prefix, real *slab) {
+  for (int copy = 0; copy < 2; copy++)
+    for (int i = 0; i < p->count; i++) {
+      const param *q = &p->list[i];
+      char name[ST_NAME_MAX + 1];
+      const st_tensor *x;
+      full_name(name, prefix, q);
+      TRY(st_need(f, name, REAL_ST, q->rank, q->shape, &x));
+      if (copy) memcpy(slab + q->offset, x->data, (size_t)q->count * sizeof *slab);
+    }
+  return DKHO_OK;
+}
+
+dkho_status state_declare_optim(st_writer *w, const optim *o) {
+  TRY(state_declare(w, o->p, "adam.m."));
+  TRY(state_declare(w, o->p, "adam.v."));
+  if (o->average) TRY(state_declare(w, o->p, "average."));
+  return st_declare(w, "adam.step", ST_I64, 1, (const uint64_t[]){1});
+}
+
+dkho_status state_write_optim(st_writer *w, const optim *o) {
+  TRY(state_write(w, o->p, o->m));
+  TRY(state_write(w, o->p, o->v));
+  if (o->average) TRY(state_write(w, o->p, o->average));
+  return st_write(w, &o->step, sizeof o->step);
+}
+
+dkho_status state_read_optim(const st_file *f, optim *o) {
+  const st_tensor *step;
+  TRY(st_need(f, "adam.step", ST_I64, 1, (const int64_t[]){1}, &step));
+  int64_t taken;
+  memcpy(&taken, step->data, sizeof taken);
+  if (taken < 0)
+    return fail(DKHO_E_FORMAT, "%s: adam.step: found %lld, expected a count", st_path(f), (long long)taken);
+  TRY(state_read(f, o->p, "adam.m.", o->m));
+  TRY(state_read(f, o->p, "adam.v.", o->v));
+  if (o->average) TRY(state_read(f, o->p, "average.", o->average));
+  o->step = taken;
+  return DKHO_OK;
+}

@@ -1,0 +1,94 @@
+/* tape.h: the static tape: what is computed, in which order.
+ *
+ * A variable is a matrix, rows × cols, row = simplex (or sample-wide item), channels contiguous. A model records its
+ * operations once for a complex; engine.h then plans every buffer and runs the recording. The tape itself holds no
+ * numbers, only the graph; constants are borrowed.
+ *
+ * Kinds. PARAM: a tensor of the table. CONST: a borrowed array, no gradient. INPUT: filled by the caller for every
+ * sample. VALUE: written by an operation.
+ *
+ * Levels, derived from the inputs of an operation. STEP: depends on parameters and constants only; computed once when
+ * values are bound, its cotangents are gathered over the samples and its backward runs once after them. SAMPLE: all else;
+ * computed sample by sample, a whole forward and backward at a time.
+ *
+ * What cannot reach a root (the loss in training, the kept variables in prediction) is never computed. The same walk
+ * says which parameters are live.
+ *
+ * An operation that mixes samples (batch norm) is a barrier, and would fit in like this: the engine cuts the list of
+ * sample operations at barriers, holds one lane per sample of the batch instead of one per thread, runs each segment for
+ * all samples, and hands a barrier all lanes at once. Nothing below assumes that a sample's list is run in one go.
+ *
+ * Recording is straight-line code: the first failure sticks in the tape, later calls return VAR_NONE and do nothing, and
+ * engine_create reports it. Shapes that do not fit are a programmer's mistake: assert. */
+#ifndef NN_TAPE_H
+#define NN_TAPE_H
+
+#include "nn/param.h"
+
+typedef int var;
+enum { VAR_NONE = -1 };
+typedef enum { VAR_PARAM, VAR_CONST, VAR_INPUT, VAR_VALUE } var_kind;
+typedef enum { LEVEL_STEP, LEVEL_SAMPLE } var_level;
+
+typedef struct tape_var {
+  var_kind kind;
+  var_level level;
+  int64_t rows, cols;
+  int param;        /* PARAM: index in the table */
+  const real *data; /* CONST: borrowed */
+  int maker;        /* VALUE: index of the operation, else -1 */
+  int keep;         /* the value can be read after a run, and is a root of prediction */
+  int want_grad;    /* INPUT: its cotangent can be read after a training run */
+} tape_var;
+
+typedef struct op op;
+typedef struct lane lane;
+/* forward: out ← f(in). backward: g_in += (∂f/∂in)ᵀ g_out for every input whose gradient is wanted (lane_gx not NULL).
+ * back_in, back_out: bit i set when backward reads the value of input / output i; other buffers may be gone by then. */
+typedef struct op_kind {
+  const char *name;
+  void (*forward)(const op *o, const lane *l);
+  void (*backward)(const op *o, const lane *l);
+  uint32_t back_in, back_out;
+} op_kind;
+#define OP_ALL 0xffffffffu
+
+struct op {
+  const op_kind *kind;
+  var_level level;
+  int ins, outs;
+  var *in, *out;
+  void *attr;      /* in the tape's arena; NULL: none */
+  int64_t partial; /* reals of the partial sum of one row block (block.h), 0: no reduction */
+  int64_t blocks;  /* row blocks of that reduction */
+};
+
+typedef struct tape {
+  const params *p; /* borrowed, laid out */
+  int vars, var_room, ops, op_room;
+  tape_var *var; /* owned */
+  op *op;        /* owned */
+  arena mem;
+  dkho_status status;
+} tape;
+
+dkho_status tape_create(tape **out, const params *p);
+void tape_free(tape *t);
+
+var tape_param(tape *t, const char *name);
+var tape_const(tape *t, int64_t rows, int64_t cols, const real *data);
+var tape_input(tape *t, int64_t rows, int64_t cols);
+void tape_keep(tape *t, var v);
+void tape_want_grad(tape *t, var input);
+
+/* For the op_*.c files. The new operation, with `outs` fresh VALUE variables of the given shapes and `attr_bytes` of
+ * zeroed attributes; NULL once the tape has failed. in may hold at most 32 variables. */
+op *tape_op(tape *t, const op_kind *kind, int ins, const var *in, int outs, const int64_t (*shape)[2],
+            size_t attr_bytes);
+
+/* Operations from which a root is reached: need[i] = 1 (t->ops bytes); the same for variables (t->vars bytes). */
+void tape_reach(const tape *t, int roots, const var *root, uint8_t *need_op, uint8_t *need_var);
+/* live ← 1 exactly for the tensors that the root depends on. */
+dkho_status tape_mark_live(const tape *t, var root, params *p);
+
+#endif

@@ -1,0 +1,404 @@
+/* cavity.c: the response in a spherical shell. What the data are, plainly: a synthetic vector field made of the gradient of
+ * a discrete potential and of a monopole and a dipole whose strengths are moments of the source; tapered, softly clamped and
+ * normalised to largest length 1 per sample. It solves no magnetostatic system. The dipole uses the true first moment. */
+#include "problem/problem.h"
+
+#include "data/static.h"
+#include "mesh/generate.h"
+#include "problem/fem.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { G = PROBLEM_GROUP, FAMILIES = 5, WAVES = 4 };
+static const double R_OUT = 2.0, R_IN = 0.4;
+
+struct problem_state {
+  const cx *c;
+  int64_t inside;
+  int32_t *unknown; /* vertices outside the outer layer */
+  double *radius;   /* N0 */
+  double *monopole; /* N0 × 3: the normalised, windowed 1/r² field */
+  double *dipole;   /* N0: s(20(r - 0.45))/r³ */
+  double *taper;    /* N0 */
+  double *lumped;   /* N0: sums of incident volumes, for the mean gradient */
+  csr mass;         /* rows of the unknowns */
+  chol *factor;
+};
+
+static const data_field fields[] = {
+    {"rho", DATA_INPUT, 0, 1, DATA_SCALE_MAXABS, 1, 1e-9, 0, 1},
+    {"B", DATA_TARGET, 0, 3, DATA_SCALE_MAXABS, 1, 1e-9, 0, 1},
+    {"weight", DATA_STATIC, 0, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"position0", DATA_STATIC, 0, 3, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"position1", DATA_STATIC, 1, 3, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"position2", DATA_STATIC, 2, 3, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"radius", DATA_STATIC, 0, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"tangent", DATA_STATIC, 1, 3, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"length", DATA_STATIC, 1, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"normal", DATA_STATIC, 2, 3, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"area", DATA_STATIC, 2, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"boundary0", DATA_STATIC, 0, 7, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"boundary1", DATA_STATIC, 1, 7, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"boundary2", DATA_STATIC, 2, 7, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"spectral0", DATA_STATIC, 0, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"spectral1", DATA_STATIC, 1, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"spectral2", DATA_STATIC, 2, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
+};
+
+/* Widths 36, 39, 39. */
+static const feat_row rows[] = {
+    {"source", 0, FEAT_NATIVE, "rho"},
+    {"position", 0, FEAT_NATIVE, "position0"},
+    {"radius", 0, FEAT_NATIVE, "radius"},
+    {"boundary", 0, FEAT_BOUNDARY, "boundary0"},
+    {"spectral encoding", 0, FEAT_SPECTRAL, "modes(spectral0)"},
+    {"heated source", 0, FEAT_DIFFUSION, "heat(rho, 0.025, 1, 2, 3, 4)"},
+    {"summary", 0, FEAT_SUMMARY, "broadcast(mean, moment)"},
+    {"source difference", 1, FEAT_NATIVE, "d(rho)"},
+    {"position", 1, FEAT_NATIVE, "position1"},
+    {"tangent", 1, FEAT_NATIVE, "tangent"},
+    {"length", 1, FEAT_NATIVE, "length"},
+    {"boundary", 1, FEAT_BOUNDARY, "boundary1"},
+    {"spectral encoding", 1, FEAT_SPECTRAL, "modes(spectral1)"},
+    {"heated source difference", 1, FEAT_DIFFUSION, "d(heat(rho, 0.025, 1, 2, 3, 4))"},
+    {"summary", 1, FEAT_SUMMARY, "broadcast(mean, moment)"},
+    {"d1 d0 rho, zero", 2, FEAT_NATIVE, "zero(2, 1)"},
+    {"position", 2, FEAT_NATIVE, "position2"},
+    {"normal", 2, FEAT_NATIVE, "normal"},
+    {"area", 2, FEAT_NATIVE, "area"},
+    {"boundary", 2, FEAT_BOUNDARY, "boundary2"},
+    {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
+    {"d1 d0 of the heated source, zero", 2, FEAT_DIFFUSION, "zero(2, 4)"},
+    {"summary", 2, FEAT_SUMMARY, "broadcast(mean, moment)"},
+};
+static const feat_summary summaries[] = {
+    {"mean", "average(rho, weight)"},
+    {"moment", "moment(rho, weight, position0)"},
+};
+static const data_recipe recipes[] = {{"B", 0.15, 1e-3, 1e-6, 1e-10, 200, 16, 16, 1, "cavity"}};
+
+static double sigmoid(double t) {
+  return 1 / (1 + exp(-t));
+}
+
+/* Windows and fields that do not depend on the source. */
+static void fill_windows(problem_state *s) {
+  const cx *c = s->c;
+  double mean = 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    const double *x = c->x + 3 * i;
+    double r = s->radius[i] = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+    if (r > 0.48 && r < 1.8) mean += 1 / (r * r), count++;
+  }
+  mean /= (double)count;
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    double r = s->radius[i], window = sigmoid(15 * (r - R_IN - 0.04)) * sigmoid(10 * (1.8 - r));
+    for (int a = 0; a < 3; a++) s->monopole[3 * i + a] = c->x[3 * i + a] / (r * r * r) / mean * window;
+    s->dipole[i] = sigmoid(20 * (r - R_IN - 0.05)) / (r * r * r);
+    s->taper[i] = sigmoid(25 * (r - R_IN - 0.03)) * sigmoid(15 * (R_OUT - r - 0.1));
+  }
+  for (int64_t t = 0; t < c->n[3]; t++)
+    for (int j = 0; j < 4; j++) s->lumped[c->vert[3][4 * t + j]] += c->measure[3][t];
+}
+
+static void release(problem_state *s) {
+  if (!s) return;
+  mem_free(s->unknown);
+  mem_free(s->radius);
+  mem_free(s->monopole);
+  mem_free(s->dipole);
+  mem_free(s->taper);
+  mem_free(s->lumped);
+  csr_free(&s->mass);
+  chol_free(s->factor);
+  mem_free(s);
+}
+
+/* (K + 1e-8 I) on the unknowns, and the mass rows of the unknowns. */
+static dkho_status assemble(problem_state *s) {
+  csr K = {0}, M = {0}, inner = {0};
+  const cx *c = s->c;
+  int32_t *all = mem_alloc((size_t)c->n[0], sizeof *all);
+  dkho_status st = all ? DKHO_OK : DKHO_E_MEMORY;
+  for (int64_t i = 0; all && i < c->n[0]; i++) all[i] = (int32_t)i;
+  if (st == DKHO_OK) st = fem_stiffness(&K, c, NULL);
+  if (st == DKHO_OK) st = fem_mass(&M, c);
+  if (st == DKHO_OK) st = csr_select(&s->mass, &M, s->inside, s->unknown, c->n[0], all);
+  if (st == DKHO_OK) st = csr_select(&inner, &K, s->inside, s->unknown, s->inside, s->unknown);
+  for (int64_t i = 0; st == DKHO_OK && i < inner.rows; i++)
+    for (int64_t p = inner.ptr[i]; p < inner.ptr[i + 1]; p++)
+      if (inner.col[p] == i) inner.val[p] += 1e-8;
+  if (st == DKHO_OK) st = chol_factor(&s->factor, &inner);
+  csr_free(&K);
+  csr_free(&M);
+  csr_free(&inner);
+  mem_free(all);
+  return st;
+}
+
+static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+  (void)seed;
+  problem_state *s;
+  if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
+  s->c = c;
+  dkho_status st = DKHO_E_MEMORY;
+  int64_t n = c->n[0];
+  if (MEM_NEW(s->unknown, n) && MEM_NEW(s->radius, n) && MEM_NEW(s->monopole, 3 * n) && MEM_NEW(s->dipole, n) &&
+      MEM_NEW(s->taper, n) && MEM_NEW(s->lumped, n)) {
+    fill_windows(s);
+    for (int64_t i = 0; i < n; i++)
+      if (c->label[0][i] != 2) s->unknown[s->inside++] = (int32_t)i;
+    st = assemble(s);
+  }
+  if (st == DKHO_OK)
+    *out = s;
+  else
+    release(s);
+  return st;
+}
+
+/* [1_I, 1_O, distance to I, distance to O (over the box diagonal), (1_O - 1_I) x/|x|], I and O the labelled layers. */
+static dkho_status fill_boundary(const cx *c, double *out) {
+  int64_t n = c->n[0];
+  uint8_t *mask = mem_alloc((size_t)n, 1);
+  double *distance = mem_alloc((size_t)n, sizeof *distance);
+  if (mask && distance)
+    for (int side = 0; side < 2; side++) {
+      for (int64_t i = 0; i < n; i++) mask[i] = c->label[0][i] == 1 + side;
+      static_distance(c, mask, static_diagonal(c), distance);
+      for (int64_t i = 0; i < n; i++) {
+        const double *x = c->x + 3 * i;
+        double r = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+        out[7 * i + side] = mask[i];
+        out[7 * i + 2 + side] = distance[i];
+        for (int a = 0; a < 3; a++) out[7 * i + 4 + a] += (side ? 1 : -1) * mask[i] * x[a] / r;
+      }
+    }
+  dkho_status st = mask && distance ? DKHO_OK : DKHO_E_MEMORY;
+  mem_free(mask);
+  mem_free(distance);
+  return st;
+}
+
+static dkho_status fill(const problem_state *s, const char *name, double *out) {
+  const cx *c = s->c;
+  if (strcmp(name, "radius") == 0) {
+    memcpy(out, s->radius, (size_t)c->n[0] * sizeof *out);
+    static_standardise(c->n[0], 1, out);
+    return DKHO_OK;
+  }
+  if (strncmp(name, "boundary", 8) != 0) return problem_fill_common(c, name, out);
+  int k = name[8] - '0';
+  if (k == 0) return fill_boundary(c, out);
+  double *vertex = mem_alloc((size_t)c->n[0] * 7, sizeof *vertex);
+  if (!vertex) return DKHO_E_MEMORY;
+  dkho_status st = fill_boundary(c, vertex);
+  static_vertex_mean(c, k, 7, vertex, out);
+  mem_free(vertex);
+  return st;
+}
+
+/* ---- the source: five families with softmax weights ---- */
+
+static void unit_vector(rng *r, double e[3]) {
+  double size = 0;
+  for (int a = 0; a < 3; a++) e[a] = rng_normal(r), size += e[a] * e[a];
+  for (int a = 0; a < 3; a++) e[a] /= sqrt(size);
+}
+
+static double dot(const double *a, const double *b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+static double inner_window(double r) {
+  return exp(-((r - 0.6) / 0.2) * ((r - 0.6) / 0.2));
+}
+static double outer_window(double r) {
+  return exp(-((r - 1.4) / 0.6) * ((r - 1.4) / 0.6));
+}
+
+static void add_waves(const cx *c, rng *r, double weight, double *f) {
+  for (int w = 0; w < WAVES; w++) {
+    double k[3], phase = 0;
+    for (int a = 0; a < 3; a++) k[a] = rng_range(r, 0.3, 1.5) * M_PI / R_OUT;
+    for (int a = 0; a < 3; a++) phase += rng_range(r, 0, 2 * M_PI);
+    for (int64_t i = 0; i < c->n[0]; i++) f[i] += weight * sin(dot(k, c->x + 3 * i) + phase);
+  }
+}
+
+static void add_blobs(const cx *c, rng *r, double weight, double *f) {
+  int count = 4 + (int)rng_below(r, 6);
+  for (int b = 0; b < count; b++) {
+    double radius = rng_range(r, 1.3 * R_IN, 0.85 * R_OUT), polar = rng_range(r, 0, M_PI),
+           azimuth = rng_range(r, 0, 2 * M_PI);
+    double width = rng_range(r, 0.5, 1.2), strength = rng_range(r, 1, 2) * (rng_below(r, 2) ? 1 : -1);
+    double centre[3] = {radius * sin(polar) * cos(azimuth), radius * sin(polar) * sin(azimuth), radius * cos(polar)};
+    for (int64_t i = 0; i < c->n[0]; i++) {
+      const double *x = c->x + 3 * i;
+      double d[3] = {x[0] - centre[0], x[1] - centre[1], x[2] - centre[2]};
+      f[i] += weight * strength * exp(-dot(d, d) / (2 * width * width));
+    }
+  }
+}
+
+static void add_multipoles(const problem_state *s, rng *r, const double weight[3], double *f) {
+  const cx *c = s->c;
+  double q = rng_range(r, -1.5, 1.5), p = rng_range(r, -1, 1), h = rng_range(r, -0.5, 0.5), e[3], e1[3], e2[3];
+  unit_vector(r, e);
+  unit_vector(r, e1);
+  unit_vector(r, e2);
+  double along = dot(e1, e2), size = 0;
+  for (int a = 0; a < 3; a++) e2[a] -= along * e1[a], size += e2[a] * e2[a];
+  for (int a = 0; a < 3; a++) e2[a] /= sqrt(size);
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    const double *x = c->x + 3 * i;
+    double radius = s->radius[i], a = inner_window(radius), c1 = dot(x, e1) / radius, c2 = dot(x, e2) / radius;
+    f[i] += weight[0] * q * a + weight[1] * p * a * dot(x, e) / radius;
+    f[i] += weight[2] * h * ((3 * c1 * c1 - 1) + c1 * c2) * (a + 0.3 * outer_window(radius));
+  }
+}
+
+/* X = tanh(1.5 F / max|F|) */
+static void draw(const problem_state *s, uint64_t seed, int64_t sample, double *f) {
+  rng r = rng_open(seed, RNG_SAMPLE, (uint64_t)sample);
+  double weight[FAMILIES], sum = 0, largest = 0;
+  for (int j = 0; j < FAMILIES; j++) sum += weight[j] = exp(rng_normal(&r));
+  for (int j = 0; j < FAMILIES; j++) weight[j] /= sum;
+  for (int64_t i = 0; i < s->c->n[0]; i++) f[i] = 0;
+  add_waves(s->c, &r, weight[0], f);
+  add_blobs(s->c, &r, weight[1], f);
+  add_multipoles(s, &r, weight + 2, f);
+  for (int64_t i = 0; i < s->c->n[0]; i++) largest = fmax(largest, fabs(f[i]));
+  for (int64_t i = 0; i < s->c->n[0]; i++) f[i] = (float)tanh(1.5 * f[i] / largest);
+}
+
+/* ---- the response ---- */
+
+typedef struct scratch {
+  double *rows, *load, *rhs, *phi, *gradient, *node;
+} scratch;
+
+static size_t work(const problem_state *s) {
+  const cx *c = s->c;
+  return sizeof(double) * G * (size_t)(2 * c->n[0] + 2 * s->inside + 3 * c->n[3] + 3 * c->n[0]);
+}
+
+static scratch cut(const problem_state *s, void *bytes) {
+  scratch w = {.rows = bytes};
+  w.load = w.rows + G * s->c->n[0];
+  w.rhs = w.load + G * s->inside;
+  w.phi = w.rhs + G * s->inside;
+  w.gradient = w.phi + G * s->c->n[0];
+  w.node = w.gradient + 3 * G * s->c->n[3];
+  return w;
+}
+
+/* (K + 1e-8 I)φ = M X off the outer layer, φ = 0 on it; then the volume-weighted mean of ∇φ at the nodes, N0 × 3 × G. */
+static dkho_status local_response(const problem_state *s, const scratch *w, const double *source) {
+  const cx *c = s->c;
+  int64_t n = c->n[0], m = s->inside;
+  for (int k = 0; k < G; k++)
+    for (int64_t i = 0; i < n; i++) w->rows[i * G + k] = source[k * n + i];
+  csr_apply(&s->mass, G, w->rows, w->load);
+  for (int k = 0; k < G; k++)
+    for (int64_t i = 0; i < m; i++) w->rhs[k * m + i] = w->load[i * G + k];
+  chol_work *solver = NULL;
+  TRY(chol_work_new(&solver, s->factor, G));
+  dkho_status st = chol_solve(s->factor, solver, G, w->rhs, w->rhs);
+  chol_work_free(solver);
+  TRY(st);
+  memset(w->phi, 0, (size_t)(n * G) * sizeof *w->phi);
+  for (int64_t i = 0; i < m; i++)
+    for (int k = 0; k < G; k++) w->phi[(int64_t)s->unknown[i] * G + k] = w->rhs[k * m + i];
+  fem_gradient(c, G, w->phi, w->gradient);
+  memset(w->node, 0, (size_t)(3 * n * G) * sizeof *w->node);
+  for (int64_t t = 0; t < c->n[3]; t++)
+    for (int j = 0; j < 4; j++) {
+      int64_t v = c->vert[3][4 * t + j];
+      for (int a = 0; a < 3 * G; a++)
+        w->node[3 * G * v + a] += c->measure[3][t] / s->lumped[v] * w->gradient[3 * G * t + a];
+    }
+  return DKHO_OK;
+}
+
+/* Q = Σ V X̄ and p = Σ V X̄ x̄ over the tetrahedra, means over their corners. */
+static void moments(const cx *c, const double *source, double *Q, double p[3]) {
+  *Q = p[0] = p[1] = p[2] = 0;
+  for (int64_t t = 0; t < c->n[3]; t++) {
+    const int32_t *v = c->vert[3] + 4 * t;
+    double mean = 0, centre[3] = {0};
+    for (int j = 0; j < 4; j++) {
+      mean += source[v[j]] / 4;
+      for (int a = 0; a < 3; a++) centre[a] += c->x[3 * (int64_t)v[j] + a] / 4;
+    }
+    *Q += c->measure[3][t] * mean;
+    for (int a = 0; a < 3; a++) p[a] += c->measure[3][t] * mean * centre[a];
+  }
+}
+
+static double length3(const double *y) {
+  return sqrt(dot(y, y));
+}
+
+/* |Y| is pressed below T = 5·mean|Y|, then scaled so that the longest vector has length 1. */
+static void clamp_and_normalise(int64_t n, double *y) {
+  double mean = 0, largest = 0;
+  for (int64_t i = 0; i < n; i++) mean += length3(y + 3 * i) / (double)n;
+  double bound = 5 * fmax(mean, 1e-8);
+  for (int64_t i = 0; i < n; i++) {
+    double size = length3(y + 3 * i), factor = tanh(size / bound) * bound / (size + 1e-8);
+    for (int a = 0; a < 3; a++) y[3 * i + a] *= factor;
+    largest = fmax(largest, length3(y + 3 * i));
+  }
+  for (int64_t i = 0; i < 3 * n; i++) y[i] /= fmax(largest, 1e-10);
+}
+
+/* Y = taper·(0.5 ∇φ + 0.8 (Q h + 0.3 D(p))), D(p) = [3(p·x̂)x̂ - p]/r³ windowed. */
+static void respond(const problem_state *s, const double *node, int k, const double *source, double *y) {
+  const cx *c = s->c;
+  double Q, p[3];
+  moments(c, source, &Q, p);
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    const double *x = c->x + 3 * i;
+    double radius = s->radius[i], along = dot(p, x) / (radius * radius);
+    for (int a = 0; a < 3; a++) {
+      double global = Q * s->monopole[3 * i + a] + 0.3 * (3 * along * x[a] - p[a]) * s->dipole[i];
+      y[3 * i + a] = s->taper[i] * (0.5 * node[(3 * i + a) * G + k] + 0.8 * global);
+    }
+  }
+  clamp_and_normalise(c->n[0], y);
+}
+
+static dkho_status solve(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+  int64_t n = s->c->n[0];
+  scratch w = cut(s, bytes);
+  for (int k = 0; k < G; k++) draw(s, seed, first + k, block[0] + k * n);
+  TRY(local_response(s, &w, block[0]));
+  for (int k = 0; k < G; k++) respond(s, w.node, k, block[0] + k * n, block[1] + 3 * k * n);
+  return DKHO_OK;
+}
+
+const problem problem_cavity = {
+    .name = "cavity",
+    .summary = "local and global response of a source in a spherical shell: vectors on vertices",
+    .sizes = {2040, 360, 600},
+    .smoke_sizes = {64, 16, 32},
+    .dim = 3,
+    .fields = sizeof fields / sizeof *fields,
+    .field = fields,
+    .recipes = sizeof recipes / sizeof *recipes,
+    .recipe = recipes,
+    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    .notes = "A synthetic response: half the gradient of a discrete potential plus a monopole and a dipole whose "
+             "strengths are "
+             "moments of the source (true first moment), tapered, softly clamped, largest vector length 1 in each "
+             "sample. It "
+             "solves no magnetostatic system.",
+    .build = cx_cavity,
+    .prepare = prepare,
+    .release = release,
+    .fill = fill,
+    .work = work,
+    .solve = solve,
+};

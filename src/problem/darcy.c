@@ -1,0 +1,364 @@
+/* darcy.c: anisotropic Darcy flow -∇·(K∇p) = f on the perforated square. K is fixed: one independent uniform principal angle
+ * per triangle, principal values 4 and 1. A sample varies the Fourier source f and the two hole values g; p = 0 on the outer
+ * square. P1 elements with consistent load, one Cholesky factor for all samples. Targets: potential on vertices, line flux on
+ * edges, circulation w = d1 q on faces. */
+#include "problem/problem.h"
+
+#include "data/static.h"
+#include "mesh/generate.h"
+#include "problem/fem.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { G = PROBLEM_GROUP, FREQUENCY = 3, WAVES = 24, COLUMNS = 2 * WAVES }; /* (m,n) and (-m,-n) share a wave */
+
+struct problem_state {
+  const cx *c;
+  int64_t inside;   /* unknowns */
+  int32_t *unknown; /* vertex of each unknown */
+  double *K;        /* N2 × 2 × 2 */
+  double *wave;     /* N0 × COLUMNS: cos, sin of each wave at the vertices */
+  double *lift[2];  /* A_I,D · indicator of hole j: what a boundary value 1 puts on the right-hand side */
+  csr mass;         /* rows of the unknowns */
+  chol *factor;
+};
+
+static const data_field fields[] = {
+    {"f", DATA_INPUT, 0, 1, DATA_SCALE_MEANSTD, 0, 1e-6, 0, 1},
+    {"p", DATA_TARGET, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
+    {"q", DATA_TARGET, 1, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
+    {"w", DATA_TARGET, 2, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
+    {"g", DATA_GLOBAL, 0, 2, DATA_SCALE_MEANSTD, 0, 1e-6, 0, 1},
+    {"holes", DATA_STATIC, 0, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"weight", DATA_STATIC, 0, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"position0", DATA_STATIC, 0, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"position1", DATA_STATIC, 1, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"position2", DATA_STATIC, 2, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"tangent", DATA_STATIC, 1, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"length", DATA_STATIC, 1, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"area", DATA_STATIC, 2, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"K0", DATA_STATIC, 0, 4, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"K1", DATA_STATIC, 1, 3, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"K2", DATA_STATIC, 2, 4, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"label0", DATA_STATIC, 0, 4, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"label1", DATA_STATIC, 1, 4, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"label2", DATA_STATIC, 2, 4, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"spectral0", DATA_STATIC, 0, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"spectral1", DATA_STATIC, 1, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"spectral2", DATA_STATIC, 2, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
+};
+
+/* Widths 37, 39, 37; the native part alone 12, 14, 12. */
+static const feat_row rows[] = {
+    {"source", 0, FEAT_NATIVE, "f"},
+    {"hole values", 0, FEAT_NATIVE, "lift(g, holes)"},
+    {"position", 0, FEAT_NATIVE, "position0"},
+    {"permeability", 0, FEAT_NATIVE, "K0"},
+    {"boundary label", 0, FEAT_NATIVE, "label0"},
+    {"spectral encoding", 0, FEAT_SPECTRAL, "modes(spectral0)"},
+    {"heated source", 0, FEAT_DIFFUSION, "heat(f, 0.01, 1, 4, 12)"},
+    {"summary", 0, FEAT_SUMMARY, "broadcast(g, mean, moment, rms)"},
+    {"source difference", 1, FEAT_NATIVE, "d(f)"},
+    {"hole value difference", 1, FEAT_NATIVE, "d(lift(g, holes))"},
+    {"position", 1, FEAT_NATIVE, "position1"},
+    {"tangent", 1, FEAT_NATIVE, "tangent"},
+    {"length", 1, FEAT_NATIVE, "length"},
+    {"permeability invariants", 1, FEAT_NATIVE, "K1"},
+    {"boundary label", 1, FEAT_NATIVE, "label1"},
+    {"spectral encoding", 1, FEAT_SPECTRAL, "modes(spectral1)"},
+    {"heated source difference", 1, FEAT_DIFFUSION, "d(heat(f, 0.01, 1, 4, 12))"},
+    {"summary", 1, FEAT_SUMMARY, "broadcast(g, mean, moment, rms)"},
+    {"source integral", 2, FEAT_NATIVE, "integral(f, 2)"},
+    {"position", 2, FEAT_NATIVE, "position2"},
+    {"area", 2, FEAT_NATIVE, "area"},
+    {"permeability", 2, FEAT_NATIVE, "K2"},
+    {"boundary label", 2, FEAT_NATIVE, "label2"},
+    {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
+    {"heated source integral", 2, FEAT_DIFFUSION, "integral(heat(f, 0.01, 1, 4, 12), 2)"},
+    {"summary", 2, FEAT_SUMMARY, "broadcast(g, mean, moment, rms)"},
+};
+static const feat_summary summaries[] = {
+    {"g", "value(g)"},
+    {"mean", "average(f, weight)"},
+    {"moment", "moment(f, weight, position0)"},
+    {"rms", "rms(f, weight, 1e-12, 0)"},
+};
+static const data_recipe recipes[] = {
+    {"p", 0.15, 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "darcy"},
+    {"q", 0.15, 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "darcy"},
+    {"w", 0.15, 1e-3, 1e-6, 1e-12, 300, 16, 16, 0, "darcy"},
+};
+
+/* K_f = 4 t tᵀ + (I - t tᵀ), t = (cos φ, sin φ), φ uniform on [0, π). */
+static void draw_permeability(const cx *c, uint64_t seed, double *K) {
+  rng r = rng_open(seed, RNG_MATERIAL, 0);
+  for (int64_t f = 0; f < c->n[2]; f++) {
+    double a = 2 * rng_range(&r, 0, M_PI);
+    K[4 * f] = 2.5 + 1.5 * cos(a);
+    K[4 * f + 3] = 2.5 - 1.5 * cos(a);
+    K[4 * f + 1] = K[4 * f + 2] = 1.5 * sin(a);
+  }
+}
+
+/* The half of {-3..3}² \ 0 with (m,n) > (-m,-n): wave w stands for both. */
+static int half_wave(int m, int n) {
+  return m > 0 || (m == 0 && n > 0);
+}
+
+static void fill_waves(const cx *c, double *wave) {
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    double *o = wave + i * COLUMNS;
+    for (int m = -FREQUENCY; m <= FREQUENCY; m++)
+      for (int n = -FREQUENCY; n <= FREQUENCY; n++) {
+        if (!half_wave(m, n)) continue;
+        double a = M_PI * (m * c->x[2 * i] + n * c->x[2 * i + 1]);
+        *o++ = cos(a);
+        *o++ = sin(a);
+      }
+  }
+}
+
+static void release(problem_state *s) {
+  if (!s) return;
+  mem_free(s->unknown);
+  mem_free(s->K);
+  mem_free(s->wave);
+  mem_free(s->lift[0]);
+  mem_free(s->lift[1]);
+  csr_free(&s->mass);
+  chol_free(s->factor);
+  mem_free(s);
+}
+
+/* Splits the stiffness and mass matrices by unknown and boundary vertices, factors the inner block. */
+static dkho_status assemble(problem_state *s) {
+  const cx *c = s->c;
+  csr A = {0}, M = {0}, inner = {0}, coupling = {0};
+  double *hole = NULL;
+  dkho_status st;
+  int32_t *all = mem_alloc((size_t)c->n[0], sizeof *all);
+  st = all && MEM_NEW(hole, c->n[0]) ? DKHO_OK : DKHO_E_MEMORY;
+  for (int64_t i = 0; st == DKHO_OK && i < c->n[0]; i++) all[i] = (int32_t)i;
+  if (st == DKHO_OK) st = fem_stiffness(&A, c, s->K);
+  if (st == DKHO_OK) st = fem_mass(&M, c);
+  if (st == DKHO_OK) st = csr_select(&s->mass, &M, s->inside, s->unknown, c->n[0], all);
+  if (st == DKHO_OK) st = csr_select(&coupling, &A, s->inside, s->unknown, c->n[0], all);
+  if (st == DKHO_OK) st = csr_select(&inner, &A, s->inside, s->unknown, s->inside, s->unknown);
+  for (int j = 0; st == DKHO_OK && j < 2; j++) {
+    if (!MEM_NEW(s->lift[j], s->inside))
+      st = DKHO_E_MEMORY;
+    else {
+      for (int64_t i = 0; i < c->n[0]; i++) hole[i] = c->label[0][i] == 2 + j;
+      csr_apply(&coupling, 1, hole, s->lift[j]);
+    }
+  }
+  if (st == DKHO_OK) st = chol_factor(&s->factor, &inner);
+  csr_free(&A);
+  csr_free(&M);
+  csr_free(&inner);
+  csr_free(&coupling);
+  mem_free(hole);
+  mem_free(all);
+  return st;
+}
+
+static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+  problem_state *s;
+  if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
+  s->c = c;
+  dkho_status st = DKHO_E_MEMORY;
+  if (MEM_NEW(s->unknown, c->n[0]) && MEM_NEW(s->K, 4 * c->n[2]) && MEM_NEW(s->wave, c->n[0] * COLUMNS)) {
+    for (int64_t i = 0; i < c->n[0]; i++)
+      if (c->label[0][i] == 0) s->unknown[s->inside++] = (int32_t)i;
+    draw_permeability(c, seed, s->K);
+    fill_waves(c, s->wave);
+    st = assemble(s);
+  }
+  if (st == DKHO_OK)
+    *out = s;
+  else
+    release(s);
+  return st;
+}
+
+/* tᵀKt, nᵀKn, tᵀKn of the plain mean tensor over the faces at an edge, n = (-t_y, t_x). */
+static dkho_status fill_invariants(const problem_state *s, double *out) {
+  const cx *c = s->c;
+  double *K, *t;
+  K = mem_alloc((size_t)c->n[1] * 4, sizeof *K);
+  t = mem_alloc((size_t)c->n[1] * 2, sizeof *t);
+  if (K && t) {
+    static_mean_of_cofaces(c, 1, 4, s->K, K);
+    static_tangents(c, t);
+    for (int64_t e = 0; e < c->n[1]; e++) {
+      double x = t[2 * e], y = t[2 * e + 1], xx = K[4 * e], xy = K[4 * e + 1], yy = K[4 * e + 3];
+      out[3 * e] = x * x * xx + 2 * x * y * xy + y * y * yy;
+      out[3 * e + 1] = y * y * xx - 2 * x * y * xy + x * x * yy;
+      out[3 * e + 2] = x * y * (yy - xx) + (x * x - y * y) * xy;
+    }
+  }
+  dkho_status st = K && t ? DKHO_OK : DKHO_E_MEMORY;
+  mem_free(K);
+  mem_free(t);
+  return st;
+}
+
+static dkho_status fill(const problem_state *s, const char *name, double *out) {
+  const cx *c = s->c;
+  if (strcmp(name, "holes") == 0)
+    for (int64_t i = 0; i < c->n[0]; i++) out[2 * i] = c->label[0][i] == 2, out[2 * i + 1] = c->label[0][i] == 3;
+  else if (strcmp(name, "K0") == 0)
+    static_mean_to_vertices(c, 2, 4, s->K, out);
+  else if (strcmp(name, "K1") == 0)
+    return fill_invariants(s, out);
+  else if (strcmp(name, "K2") == 0)
+    memcpy(out, s->K, (size_t)c->n[2] * 4 * sizeof *out);
+  else
+    return problem_fill_common(c, name, out);
+  return DKHO_OK;
+}
+
+/* Scratch of one thread, all for G samples at once. */
+typedef struct scratch {
+  double *coefficient; /* COLUMNS × G */
+  double *f, *load;    /* N0 × G, inside × G */
+  double *rhs;         /* inside × G, column-major */
+  double *p;           /* N0 × G */
+  double *flux;        /* N2 × 2 × G */
+  double *q, *w;       /* N1 × G, N2 × G */
+  chol_work *solver;
+} scratch;
+
+static size_t work(const problem_state *s) {
+  const cx *c = s->c;
+  return sizeof(double) * G * (size_t)(COLUMNS + 2 * c->n[0] + 2 * s->inside + 2 * c->n[2] + c->n[1] + c->n[2]);
+}
+
+static scratch cut(const problem_state *s, void *bytes) {
+  const cx *c = s->c;
+  scratch w = {.coefficient = bytes};
+  w.f = w.coefficient + COLUMNS * G;
+  w.load = w.f + c->n[0] * G;
+  w.rhs = w.load + s->inside * G;
+  w.p = w.rhs + s->inside * G;
+  w.flux = w.p + c->n[0] * G;
+  w.q = w.flux + 2 * c->n[2] * G;
+  w.w = w.q + c->n[1] * G;
+  return w;
+}
+
+/* a, b ~ N(0,1) for each (m,n), amplitude 0.6/(1+m²+n²), then g1, g2 ~ U[0.5, 1.5]. cos is even and sin odd, so both members of
+ * a pair add into one wave: a + a' and b - b'. */
+static void draw(uint64_t seed, int64_t sample, int column, double *coefficient, double g[2]) {
+  rng r = rng_open(seed, RNG_SAMPLE, (uint64_t)sample);
+  for (int k = 0; k < COLUMNS; k++) coefficient[k * G + column] = 0;
+  int before = 0; /* mirrored modes come first, in the opposite order */
+  for (int m = -FREQUENCY; m <= FREQUENCY; m++)
+    for (int n = -FREQUENCY; n <= FREQUENCY; n++) {
+      if (m == 0 && n == 0) continue;
+      double amplitude = 0.6 / (1 + m * m + n * n), a = amplitude * rng_normal(&r), b = amplitude * rng_normal(&r);
+      int half = half_wave(m, n), wave = half ? before - WAVES : WAVES - 1 - before;
+      coefficient[2 * wave * G + column] += a;
+      coefficient[(2 * wave + 1) * G + column] += half ? b : -b;
+      before++;
+    }
+  g[0] = rng_range(&r, 0.5, 1.5);
+  g[1] = rng_range(&r, 0.5, 1.5);
+}
+
+/* A p = M f on the unknowns with the boundary values moved to the right: p holds them already. */
+static dkho_status solve_potential(const problem_state *s, const scratch *w, const double (*g)[2]) {
+  int64_t n = s->inside;
+  csr_apply(&s->mass, G, w->f, w->load);
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < G; k++)
+      w->rhs[k * n + i] = w->load[i * G + k] - s->lift[0][i] * g[k][0] - s->lift[1][i] * g[k][1];
+  chol_work *solver = NULL;
+  TRY(chol_work_new(&solver, s->factor, G));
+  dkho_status st = chol_solve(s->factor, solver, G, w->rhs, w->rhs);
+  chol_work_free(solver);
+  TRY(st);
+  for (int64_t i = 0; i < s->c->n[0]; i++)
+    for (int k = 0; k < G; k++) {
+      int32_t label = s->c->label[0][i];
+      w->p[i * G + k] = label >= 2 ? g[k][label - 2] : 0;
+    }
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < G; k++) w->p[(int64_t)s->unknown[i] * G + k] = w->rhs[k * n + i];
+  return DKHO_OK;
+}
+
+/* F = -K∇p on faces; q_e = (area-weighted mean of F over the faces at e)·(x_head - x_tail). */
+static void line_flux(const problem_state *s, const scratch *w) {
+  const cx *c = s->c;
+  fem_gradient(c, G, w->p, w->flux);
+  for (int64_t f = 0; f < c->n[2]; f++) {
+    const double *K = s->K + 4 * f;
+    double *x = w->flux + 2 * f * G, *y = x + G;
+    for (int k = 0; k < G; k++) {
+      double gx = x[k], gy = y[k];
+      x[k] = -(K[0] * gx + K[1] * gy);
+      y[k] = -(K[2] * gx + K[3] * gy);
+    }
+  }
+  for (int64_t e = 0; e < c->n[1]; e++) {
+    const int32_t *v = c->vert[1] + 2 * e;
+    double tx = c->x[2 * v[1]] - c->x[2 * v[0]], ty = c->x[2 * v[1] + 1] - c->x[2 * v[0] + 1], area = 0, sum[G] = {0};
+    for (int64_t j = c->coptr[1][e]; j < c->coptr[1][e + 1]; j++) {
+      int64_t f = c->coface[1][j];
+      double A = c->measure[2][f];
+      const double *x = w->flux + 2 * f * G, *y = x + G;
+      area += A;
+      for (int k = 0; k < G; k++) sum[k] += A * (x[k] * tx + y[k] * ty);
+    }
+    for (int k = 0; k < G; k++) w->q[e * G + k] = sum[k] / area;
+  }
+}
+
+static void unpack(int64_t n, const double *rows_of_samples, double *block) {
+  for (int k = 0; k < G; k++)
+    for (int64_t i = 0; i < n; i++) block[k * n + i] = rows_of_samples[i * G + k];
+}
+
+static dkho_status solve(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+  const cx *c = s->c;
+  scratch w = cut(s, bytes);
+  double(*g)[2] = (double(*)[2])block[4];
+  for (int k = 0; k < G; k++) draw(seed, first + k, k, w.coefficient, g[k]);
+  /* row-major N0 × G = (N0 × COLUMNS)(COLUMNS × G), written as its column-major transpose */
+  dense_gemm(0, 0, G, c->n[0], COLUMNS, 1, w.coefficient, G, s->wave, COLUMNS, 0, w.f, G);
+  for (int64_t i = 0; i < c->n[0] * G; i++) w.f[i] = (float)w.f[i];
+  TRY(solve_potential(s, &w, (const double(*)[2])g));
+  line_flux(s, &w);
+  for (int64_t i = 0; i < c->n[1] * G; i++) w.q[i] = (float)w.q[i]; /* w below belongs to the flux that is kept */
+  cx_d(c, 1, G, w.q, w.w);
+  unpack(c->n[0], w.f, block[0]);
+  unpack(c->n[0], w.p, block[1]);
+  unpack(c->n[1], w.q, block[2]);
+  unpack(c->n[2], w.w, block[3]);
+  return DKHO_OK;
+}
+
+const problem problem_darcy = {
+    .name = "darcy",
+    .summary = "anisotropic Darcy flow on a square with two holes: potential, line flux, circulation",
+    .sizes = {4000, 500, 500},
+    .smoke_sizes = {64, 16, 32},
+    .dim = 2,
+    .fields = sizeof fields / sizeof *fields,
+    .field = fields,
+    .recipes = sizeof recipes / sizeof *recipes,
+    .recipe = recipes,
+    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    .notes = "-div(K grad p) = f, P1 finite elements, K white noise over the triangles (principal values 4 and 1), p = "
+             "0 on the "
+             "outer square, p = g on the holes; q is the line integral of -K grad p, w = d1 q. The map (f, g) to (p, "
+             "q, w) is linear.",
+    .build = cx_darcy,
+    .prepare = prepare,
+    .release = release,
+    .fill = fill,
+    .work = work,
+    .solve = solve,
+};

@@ -1,0 +1,225 @@
+/* heat.c: heat flow u_t = κΔu on a perforated square, insulated outside, the rim of each hole kept at its own temperature.
+ * Crank–Nicolson after two steps of backward Euler (which damp what the jump at the rims starts). Targets: temperature at T and
+ * the line-integrated heat flux -κ d0 u. Its domain is none of the paper's: three holes, Betti numbers (1, 3, 0). */
+#include "problem/problem.h"
+
+#include "mesh/generate.h"
+#include "problem/fem.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { G = PROBLEM_GROUP, HOLES = 3, SMOOTH = 2, STEPS = 20, WAVES = 3 };
+static const double KAPPA = 0.05, DT = 0.01;
+
+struct problem_state {
+  const cx *c;
+  int64_t inside;
+  int32_t *unknown;
+  csr euler_right, crank_right; /* rows of the unknowns: M, and M - κΔt/2 S */
+  csr euler_rim, crank_rim;     /* the same rows of M + κΔt S and M + κΔt/2 S, for the rims' columns */
+  chol *euler, *crank;
+};
+
+static const data_field fields[] = {
+    {"u0", DATA_INPUT, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
+    {"u", DATA_TARGET, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
+    {"q", DATA_TARGET, 1, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
+    {"rim", DATA_GLOBAL, 0, HOLES, DATA_SCALE_MEANSTD, 0, 1e-6, 0, 1},
+    {"holes", DATA_STATIC, 0, HOLES, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"weight", DATA_STATIC, 0, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"position0", DATA_STATIC, 0, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"position1", DATA_STATIC, 1, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"position2", DATA_STATIC, 2, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"tangent", DATA_STATIC, 1, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"length", DATA_STATIC, 1, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"area", DATA_STATIC, 2, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"spectral0", DATA_STATIC, 0, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"spectral1", DATA_STATIC, 1, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
+    {"spectral2", DATA_STATIC, 2, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
+};
+static const feat_row rows[] = {
+    {"temperature", 0, FEAT_NATIVE, "u0"},
+    {"rim temperature", 0, FEAT_NATIVE, "lift(rim, holes)"},
+    {"position", 0, FEAT_NATIVE, "position0"},
+    {"spectral encoding", 0, FEAT_SPECTRAL, "modes(spectral0)"},
+    {"heated temperature", 0, FEAT_DIFFUSION, "heat(u0, 0.05, 1, 4, 12)"},
+    {"summary", 0, FEAT_SUMMARY, "broadcast(rim, mean, rms)"},
+    {"temperature difference", 1, FEAT_NATIVE, "d(u0)"},
+    {"rim temperature difference", 1, FEAT_NATIVE, "d(lift(rim, holes))"},
+    {"position", 1, FEAT_NATIVE, "position1"},
+    {"tangent", 1, FEAT_NATIVE, "tangent"},
+    {"length", 1, FEAT_NATIVE, "length"},
+    {"spectral encoding", 1, FEAT_SPECTRAL, "modes(spectral1)"},
+    {"heated temperature difference", 1, FEAT_DIFFUSION, "d(heat(u0, 0.05, 1, 4, 12))"},
+    {"summary", 1, FEAT_SUMMARY, "broadcast(rim, mean, rms)"},
+    {"heat content", 2, FEAT_NATIVE, "integral(u0, 2)"},
+    {"position", 2, FEAT_NATIVE, "position2"},
+    {"area", 2, FEAT_NATIVE, "area"},
+    {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
+    {"summary", 2, FEAT_SUMMARY, "broadcast(rim, mean, rms)"},
+};
+static const feat_summary summaries[] = {
+    {"rim", "value(rim)"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
+static const data_recipe recipes[] = {
+    {"u", 0.15, 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
+    {"q", 0.15, 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"},
+};
+
+static dkho_status build(cx **out, const char *resolution) {
+  static const double hole[HOLES][3] = {{-0.5, -0.4, 0.2}, {0.45, -0.25, 0.25}, {0.0, 0.5, 0.22}};
+  int smoke = strcmp(resolution, "smoke") == 0;
+  gen_planar p = {.half = 1,
+                  .holes = HOLES,
+                  .hole = hole,
+                  .h_near = smoke ? 0.09 : 0.025,
+                  .h_far = smoke ? 0.25 : 0.06,
+                  .near = 0.05,
+                  .far = 0.5};
+  return cx_planar(out, &p);
+}
+
+static void release(problem_state *s) {
+  if (!s) return;
+  mem_free(s->unknown);
+  csr_free(&s->euler_right);
+  csr_free(&s->crank_right);
+  csr_free(&s->euler_rim);
+  csr_free(&s->crank_rim);
+  chol_free(s->euler);
+  chol_free(s->crank);
+  mem_free(s);
+}
+
+/* M + θκΔt S on the unknowns is factored; its rows are kept for the rim values; M - (1-θ)κΔt S acts on the old state. */
+static dkho_status scheme(const problem_state *s, const csr *M, const csr *S, double theta, csr *right, csr *rim,
+                          chol **factor) {
+  csr left = {0}, old = {0}, inner = {0};
+  const cx *c = s->c;
+  int32_t *all = mem_alloc((size_t)c->n[0], sizeof *all);
+  dkho_status st = all ? csr_add(&left, 1, M, theta * KAPPA * DT, S) : DKHO_E_MEMORY;
+  for (int64_t i = 0; all && i < c->n[0]; i++) all[i] = (int32_t)i;
+  if (st == DKHO_OK) st = csr_add(&old, 1, M, -(1 - theta) * KAPPA * DT, S);
+  if (st == DKHO_OK) st = csr_select(right, &old, s->inside, s->unknown, c->n[0], all);
+  if (st == DKHO_OK) st = csr_select(rim, &left, s->inside, s->unknown, c->n[0], all);
+  if (st == DKHO_OK) st = csr_select(&inner, &left, s->inside, s->unknown, s->inside, s->unknown);
+  if (st == DKHO_OK) st = chol_factor(factor, &inner);
+  csr_free(&left);
+  csr_free(&old);
+  csr_free(&inner);
+  mem_free(all);
+  return st;
+}
+
+static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+  (void)seed;
+  problem_state *s;
+  csr M = {0}, S = {0};
+  if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
+  s->c = c;
+  dkho_status st = MEM_NEW(s->unknown, c->n[0]) ? fem_mass(&M, c) : DKHO_E_MEMORY;
+  for (int64_t i = 0; st == DKHO_OK && i < c->n[0]; i++)
+    if (c->label[0][i] < 2) s->unknown[s->inside++] = (int32_t)i;
+  if (st == DKHO_OK) st = fem_stiffness(&S, c, NULL);
+  if (st == DKHO_OK) st = scheme(s, &M, &S, 1.0, &s->euler_right, &s->euler_rim, &s->euler);
+  if (st == DKHO_OK) st = scheme(s, &M, &S, 0.5, &s->crank_right, &s->crank_rim, &s->crank);
+  csr_free(&M);
+  csr_free(&S);
+  if (st == DKHO_OK)
+    *out = s;
+  else
+    release(s);
+  return st;
+}
+
+static dkho_status fill(const problem_state *s, const char *name, double *out) {
+  if (strcmp(name, "holes") != 0) return problem_fill_common(s->c, name, out);
+  for (int64_t i = 0; i < s->c->n[0]; i++)
+    for (int j = 0; j < HOLES; j++) out[HOLES * i + j] = s->c->label[0][i] == 2 + j;
+  return DKHO_OK;
+}
+
+/* Four waves of random amplitude and phase about a random mean. */
+static void draw(const cx *c, uint64_t seed, int64_t sample, double *u, double *rim) {
+  rng r = rng_open(seed, RNG_SAMPLE, (uint64_t)sample);
+  double mean = rng_range(&r, -0.5, 0.5);
+  for (int64_t i = 0; i < c->n[0]; i++) u[i] = mean;
+  for (int m = 0; m <= WAVES; m++)
+    for (int n = 0; n <= WAVES; n++) {
+      double a = rng_normal(&r) / (1 + m * m + n * n), px = rng_range(&r, 0, 2 * M_PI), py = rng_range(&r, 0, 2 * M_PI);
+      for (int64_t i = 0; i < c->n[0]; i++)
+        u[i] += a * cos(M_PI * m * c->x[2 * i] + px) * cos(M_PI * n * c->x[2 * i + 1] + py);
+    }
+  for (int j = 0; j < HOLES; j++) rim[j] = rng_range(&r, -1, 1);
+  for (int64_t i = 0; i < c->n[0]; i++) u[i] = (float)u[i];
+}
+
+static size_t work(const problem_state *s) {
+  return sizeof(double) * G * (size_t)(2 * s->c->n[0] + 3 * s->inside);
+}
+
+/* One step of all G fields (row-major N0 × G), the rims' values kept in `held`. */
+static dkho_status step(const problem_state *s, const csr *right, const csr *rim, const chol *factor, chol_work *solver,
+                        double *u, const double *held, double *load) {
+  int64_t n = s->inside;
+  double *at_rim = load + n * G, *columns = at_rim + n * G;
+  csr_apply(right, G, u, load);
+  csr_apply(rim, G, held, at_rim);
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < G; k++) columns[k * n + i] = load[i * G + k] - at_rim[i * G + k];
+  TRY(chol_solve(factor, solver, G, columns, columns));
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < G; k++) u[(int64_t)s->unknown[i] * G + k] = columns[k * n + i];
+  return DKHO_OK;
+}
+
+static dkho_status solve(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+  const cx *c = s->c;
+  int64_t n = c->n[0];
+  double *u = bytes, *held = u + n * G, *load = held + n * G;
+  for (int k = 0; k < G; k++) draw(c, seed, first + k, block[0] + k * n, block[3] + k * HOLES);
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < G; k++) {
+      int32_t l = c->label[0][i];
+      held[i * G + k] = l >= 2 ? block[3][k * HOLES + l - 2] : 0;
+      u[i * G + k] = l >= 2 ? held[i * G + k] : block[0][k * n + i];
+    }
+  chol_work *euler = NULL, *crank = NULL;
+  dkho_status st = chol_work_new(&euler, s->euler, G);
+  if (st == DKHO_OK) st = chol_work_new(&crank, s->crank, G);
+  for (int t = 0; st == DKHO_OK && t < STEPS; t++)
+    st = t < SMOOTH ? step(s, &s->euler_right, &s->euler_rim, s->euler, euler, u, held, load)
+                    : step(s, &s->crank_right, &s->crank_rim, s->crank, crank, u, held, load);
+  chol_work_free(euler);
+  chol_work_free(crank);
+  TRY(st);
+  for (int k = 0; k < G; k++) {
+    double *uk = block[1] + k * n, *qk = block[2] + k * c->n[1];
+    for (int64_t i = 0; i < n; i++) uk[i] = u[i * G + k];
+    cx_d(c, 0, 1, uk, qk);
+    for (int64_t e = 0; e < c->n[1]; e++) qk[e] *= -KAPPA;
+  }
+  return DKHO_OK;
+}
+
+const problem problem_heat = {
+    .name = "heat",
+    .summary = "heat flow on a square with three holes held at their own temperatures: temperature, heat flux",
+    .sizes = {1600, 200, 200},
+    .smoke_sizes = {64, 16, 32},
+    .dim = 2,
+    .fields = sizeof fields / sizeof *fields,
+    .field = fields,
+    .recipes = sizeof recipes / sizeof *recipes,
+    .recipe = recipes,
+    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    .notes = "u_t = 0.05 Laplace(u) to T = 0.2, insulated outer square, rims at given temperatures; P1 elements, two "
+             "steps of "
+             "backward Euler, then Crank-Nicolson. The map (u0, rim) to (u, q) is linear.",
+    .build = build,
+    .prepare = prepare,
+    .release = release,
+    .fill = fill,
+    .work = work,
+    .solve = solve,
+};

@@ -1,0 +1,244 @@
+/* problem.c: the list of problems and the driver that makes a data set of any of them. */
+#include "problem/problem.h"
+
+#include "base/report.h"
+#include "data/static.h"
+#include "dec/dec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROUND = 8 }; /* groups in flight; the file grows by ROUND × PROBLEM_GROUP samples */
+
+static const problem *const list[] = {&problem_darcy, &problem_torus, &problem_cavity, &problem_heat,
+                                      &problem_reaction};
+enum { COUNT = sizeof list / sizeof *list };
+
+int problem_count(void) {
+  return COUNT;
+}
+const problem *problem_at(int i) {
+  return list[i];
+}
+
+dkho_status problem_find(const char *name, const problem **out) {
+  char names[256] = "";
+  for (int i = 0; i < COUNT; i++) {
+    *out = list[i];
+    if (strcmp(name, list[i]->name) == 0) return DKHO_OK;
+    snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "", list[i]->name);
+  }
+  *out = NULL;
+  return fail(DKHO_E_INPUT, "unknown problem '%s'; there are %s", name, names);
+}
+
+int problem_target(const problem *p, int k) {
+  for (int r = 0; r < p->recipes; r++)
+    for (int i = 0; i < p->fields; i++)
+      if (strcmp(p->field[i].name, p->recipe[r].target) == 0 && p->field[i].degree == k) return r;
+  return -1;
+}
+
+dkho_status problem_fill_common(const cx *c, const char *name, double *out) {
+  size_t length = strlen(name);
+  int k = length ? name[length - 1] - '0' : -1;
+  if (strncmp(name, "position", 8) == 0)
+    static_positions(c, k, out);
+  else if (strcmp(name, "label2") == 0) {
+    double *one = mem_alloc((size_t)c->n[0] * (size_t)c->labels, sizeof *one);
+    if (!one) return DKHO_E_MEMORY;
+    static_onehot(c, 0, one);
+    static_vertex_mean(c, 2, c->labels, one, out);
+    mem_free(one);
+  } else if (strncmp(name, "label", 5) == 0)
+    static_onehot(c, k, out);
+  else if (strcmp(name, "tangent") == 0)
+    static_tangents(c, out);
+  else if (strcmp(name, "length") == 0)
+    memcpy(out, c->measure[1], (size_t)c->n[1] * sizeof *out);
+  else if (strcmp(name, "area") == 0)
+    memcpy(out, c->measure[2], (size_t)c->n[2] * sizeof *out);
+  else if (strcmp(name, "normal") == 0)
+    static_normals(c, out);
+  else if (strcmp(name, "weight") == 0)
+    static_lumped(c, out);
+  else
+    return fail(DKHO_E_INTERNAL, "no rule fills the static field '%s'", name);
+  return DKHO_OK;
+}
+
+/* The encodings of degree k, row-major, zero columns where the complex has fewer modes. */
+static void spread_modes(const dec_basis *b, double *out) {
+  for (int64_t i = 0; i < b->n; i++)
+    for (int64_t j = 0; j < PROBLEM_MODES; j++) out[i * PROBLEM_MODES + j] = j < b->count ? b->vec[j * b->n + i] : 0;
+}
+
+static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c, const problem_state *s) {
+  dec *d = NULL;
+  dec_basis modes[CX_DEGREES] = {0}, h = {0};
+  double *array = NULL;
+  dkho_status st;
+  int top = c->dim < 2 ? c->dim : 2;
+  report_progress("spectra", 0, 1, NULL);
+  if ((st = dec_create(&d, c, DEC_UNIT)) != DKHO_OK) goto done;
+  if ((st = dec_spectrum(d, top, PROBLEM_MODES, modes)) != DKHO_OK) goto done;
+  report_progress("spectra", 1, 1, NULL);
+  for (int k = 0; k <= top; k++) {
+    if ((st = dec_harmonic(d, k, &h)) != DKHO_OK) goto done;
+    if (h.count && (st = dataset_put_harmonic(w, 0, k, h.count, h.vec)) != DKHO_OK) goto done;
+    dec_basis_free(&h);
+  }
+  for (int i = 0; i < p->fields; i++) {
+    const data_field *f = &p->field[i];
+    if (f->role != DATA_STATIC) continue;
+    st = DKHO_E_MEMORY;
+    if (!MEM_NEW(array, c->n[f->degree] * f->channels)) goto done;
+    int spectral = strncmp(f->name, "spectral", 8) == 0;
+    if (spectral) spread_modes(&modes[f->degree], array);
+    if ((st = spectral ? DKHO_OK : p->fill(s, f->name, array)) != DKHO_OK) goto done;
+    if ((st = dataset_put_static(w, 0, f->name, array)) != DKHO_OK) goto done;
+    mem_free(array);
+    array = NULL;
+  }
+done:
+  mem_free(array);
+  dec_basis_free(&h);
+  for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&modes[k]);
+  dec_free(d);
+  return st;
+}
+
+/* One round of groups: tasks solve whole groups in double and round them into the file's types. */
+typedef struct batch {
+  const problem *p;
+  const problem_state *s;
+  uint64_t seed;
+  int64_t first, samples; /* of this round; samples ≤ ROUND × PROBLEM_GROUP */
+  int varying;            /* fields that are not static */
+  const data_field *field[PROBLEM_FIELDS_MAX];
+  size_t entries[PROBLEM_FIELDS_MAX]; /* per sample */
+  void *out[PROBLEM_FIELDS_MAX];      /* floats, doubles for globals: ROUND × PROBLEM_GROUP samples */
+  double *block[PROBLEM_FIELDS_MAX];  /* per worker: PROBLEM_GROUP samples, workers one after the other */
+  char *work;
+  size_t work_bytes;
+} batch;
+
+static dkho_status solve_group(void *ctx, size_t task, int worker) {
+  batch *b = ctx;
+  double *block[PROBLEM_FIELDS_MAX];
+  for (int j = 0; j < b->varying; j++) block[j] = b->block[j] + (size_t)worker * PROBLEM_GROUP * b->entries[j];
+  int64_t at = (int64_t)task * PROBLEM_GROUP, count = b->samples - at < PROBLEM_GROUP ? b->samples - at : PROBLEM_GROUP;
+  TRY(b->p->solve(b->s, b->work + (size_t)worker * b->work_bytes, b->seed, b->first + at, block));
+  for (int j = 0; j < b->varying; j++) {
+    size_t n = b->entries[j] * (size_t)count, from = b->entries[j] * (size_t)at;
+    if (b->field[j]->role == DATA_GLOBAL)
+      memcpy((double *)b->out[j] + from, block[j], n * sizeof(double));
+    else
+      for (size_t i = 0; i < n; i++) ((float *)b->out[j])[from + i] = (float)block[j][i];
+  }
+  return DKHO_OK;
+}
+
+static void list_varying(batch *b, const problem *p, const cx *c) {
+  for (int i = 0; i < p->fields; i++) {
+    const data_field *f = &p->field[i];
+    if (f->role == DATA_STATIC) continue;
+    b->entries[b->varying] = (size_t)(f->role == DATA_GLOBAL ? 1 : c->n[f->degree]) * (size_t)f->channels;
+    b->field[b->varying++] = f;
+  }
+}
+
+static dkho_status put_samples(dataset_writer *w, const problem *p, const cx *c, const problem_state *s, uint64_t seed,
+                               int64_t samples, pool *threads) {
+  batch b = {.p = p, .s = s, .seed = seed, .work_bytes = (p->work(s) + 63) / 64 * 64};
+  arena mem = {0};
+  size_t width = (size_t)pool_width(threads);
+  dkho_status st = DKHO_E_MEMORY;
+  list_varying(&b, p, c);
+  if (!(b.work = arena_take(&mem, width, b.work_bytes))) goto done;
+  for (int j = 0; j < b.varying; j++) {
+    size_t size = b.field[j]->role == DATA_GLOBAL ? sizeof(double) : sizeof(float);
+    if (!(b.out[j] = arena_take(&mem, ROUND * PROBLEM_GROUP * b.entries[j], size))) goto done;
+    if (!ARENA_NEW(&mem, b.block[j], width * PROBLEM_GROUP * b.entries[j])) goto done;
+  }
+  st = DKHO_OK;
+  for (b.first = 0; st == DKHO_OK && b.first < samples; b.first += b.samples) {
+    report_progress("samples", (uint64_t)b.first, (uint64_t)samples, NULL);
+    b.samples = samples - b.first < ROUND * PROBLEM_GROUP ? samples - b.first : ROUND * PROBLEM_GROUP;
+    size_t groups = (size_t)(b.samples + PROBLEM_GROUP - 1) / PROBLEM_GROUP;
+    st = pool_run(threads, groups, solve_group, &b);
+    if (st == DKHO_OK) st = dataset_append(w, 0, b.samples, (const void *const *)b.out);
+  }
+  if (st == DKHO_OK) report_progress("samples", (uint64_t)samples, (uint64_t)samples, NULL);
+done:
+  arena_free(&mem);
+  return st;
+}
+
+/* The paper's sizes when they fit, else the same proportions; each part gets at least one sample. */
+static dkho_status split_sizes(const problem *p, const problem_request *r, int64_t size[DATA_SPLITS],
+                               int64_t *samples) {
+  int smoke = strcmp(r->resolution, "smoke") == 0;
+  if (!smoke && strcmp(r->resolution, "main") != 0)
+    return fail(DKHO_E_INPUT, "unknown resolution '%.40s'; there are smoke, main", r->resolution);
+  const int64_t *own = smoke ? p->smoke_sizes : p->sizes;
+  int64_t total = own[DATA_TRAIN] + own[DATA_VAL] + own[DATA_TEST];
+  *samples = r->samples ? r->samples : total;
+  if (*samples < 3 || *samples > INT64_C(100000000))
+    return fail(DKHO_E_INPUT, "%lld samples asked for: expected 3 … 100,000,000", (long long)*samples);
+  for (int i = DATA_VAL; i <= DATA_TEST; i++) {
+    size[i] = (int64_t)((double)own[i] * (double)*samples / (double)total + 0.5);
+    if (size[i] < 1) size[i] = 1;
+  }
+  size[DATA_TRAIN] = *samples - size[DATA_VAL] - size[DATA_TEST];
+  return DKHO_OK;
+}
+
+static dkho_status declare(dataset_writer *w, const problem *p, const cx *c) {
+  TRY(dataset_put_cx(w, c));
+  for (int i = 0; i < p->fields; i++) TRY(dataset_put_field(w, &p->field[i]));
+  TRY(dataset_put_table(w, &p->table));
+  for (int i = 0; i < p->recipes; i++) TRY(dataset_put_recipe(w, &p->recipe[i]));
+  return DKHO_OK;
+}
+
+dkho_status problem_generate(const problem *p, const problem_request *r, const char *path) {
+  int64_t size[DATA_SPLITS] = {0}, samples = 0;
+  TRY(split_sizes(p, r, size, &samples));
+  char params[2048];
+  snprintf(params, sizeof params, "{\"resolution\": \"%s\", \"samples\": %lld, \"notes\": \"%s\"}", r->resolution,
+           (long long)samples, p->notes);
+  data_info info = {p->name, "dkho data", r->seed, params};
+  dataset_writer *w = NULL;
+  cx *c = NULL;
+  problem_state *state = NULL;
+  pool *threads = NULL;
+  dkho_status s;
+  TRY_GOTO(dataset_create(&w, path, r->force, &info));
+  TRY_GOTO(p->build(&c, r->resolution));
+  TRY_GOTO(pool_create(&threads, r->threads));
+  TRY_GOTO(declare(w, p, c));
+  TRY_GOTO(p->prepare(&state, c, r->seed));
+  TRY_GOTO(put_statics(w, p, c, state));
+  TRY_GOTO(put_samples(w, p, c, state, r->seed, samples, threads));
+  TRY_GOTO(dataset_split_random(w, r->seed, size[DATA_TRAIN], size[DATA_VAL], size[DATA_TEST]));
+  s = dataset_commit(w);
+  w = NULL;
+done:
+  dataset_abort(w);
+  p->release(state);
+  pool_free(threads);
+  cx_free(c);
+  return s;
+}
+
+dkho_status problem_solve_once(const problem *p, const problem_state *s, const cx *c, uint64_t seed, int64_t first,
+                               arena *mem, double **block) {
+  batch b = {0};
+  list_varying(&b, p, c);
+  void *work = arena_take(mem, p->work(s), 1);
+  if (!work) return DKHO_E_MEMORY;
+  for (int j = 0; j < b.varying; j++)
+    if (!ARENA_NEW(mem, block[j], PROBLEM_GROUP * b.entries[j])) return DKHO_E_MEMORY;
+  return p->solve(s, work, seed, first, block);
+}

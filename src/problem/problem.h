@@ -1,0 +1,72 @@
+/* problem.h: benchmarks that make their own data. A problem is one file with one table: which complex, which fields, which
+ * descriptors, how a group of samples is solved. The driver here does the rest: spectra, harmonic bases, threads, splits,
+ * the file. A problem knows no model. */
+#ifndef PROBLEM_PROBLEM_H
+#define PROBLEM_PROBLEM_H
+
+#include "base/pool.h"
+#include "base/rng.h"
+#include "data/dataset.h"
+
+/* Samples are solved in aligned groups of this many, whole groups always: a blocked solve may round differently with
+ * another number of right-hand sides, and sample i must be the same bits however many samples are asked for. */
+enum { PROBLEM_GROUP = 8, PROBLEM_FIELDS_MAX = 32, PROBLEM_MODES = 16 };
+
+/* What prepare() makes once per complex: factors, matrices, tables; shared by the threads. */
+typedef struct problem_state problem_state;
+
+/* One static array, to be filled by problem.statics: n[degree] × channels. */
+typedef struct problem_static {
+  const char *name;
+  double *data;
+} problem_static;
+
+typedef struct problem {
+  const char *name, *summary;
+  int64_t sizes[DATA_SPLITS];       /* train, val, test of the paper or of our choice */
+  int64_t smoke_sizes[DATA_SPLITS]; /* at smoke resolution */
+  int dim;                          /* of its complex */
+  int fields, recipes;
+  const data_field *field; /* spectral{0,1,2} statics (PROBLEM_MODES channels) are filled by the driver */
+  const data_recipe *recipe;
+  feat_table table;
+  const char *notes; /* what the data are, one paragraph, kept in the file */
+  dkho_status (*build)(cx **out, const char *resolution);
+  dkho_status (*prepare)(problem_state **out, const cx *c, uint64_t seed);
+  void (*release)(problem_state *s); /* NULL is fine */
+  /* Fills the array of the static field `name`. */
+  dkho_status (*fill)(const problem_state *s, const char *name, double *out);
+  size_t (*work)(const problem_state *s); /* bytes of scratch per thread, for PROBLEM_GROUP samples */
+  /* Samples first … first+PROBLEM_GROUP-1 from (seed, RNG_SAMPLE, i). block[j] is the j-th field that is not static:
+   * doubles [PROBLEM_GROUP, n, channels]. Inputs must be rounded to float before the solve: the file keeps floats, and the
+   * targets must belong to what it keeps. */
+  dkho_status (*solve)(const problem_state *s, void *work, uint64_t seed, int64_t first, double *const *block);
+} problem;
+
+/* Fills a static that geometry alone decides: position{k}, label{k} (label2: vertex means), tangent, length, area, normal,
+ * weight (lumped measure). */
+dkho_status problem_fill_common(const cx *c, const char *name, double *out);
+
+extern const problem problem_darcy, problem_torus, problem_cavity, problem_heat, problem_reaction;
+int problem_count(void);
+const problem *problem_at(int i);
+/* The problem of this name, or an error that lists them. */
+dkho_status problem_find(const char *name, const problem **out);
+/* Index of the recipe for the target of degree k (the first such), -1 when there is none. */
+int problem_target(const problem *p, int k);
+
+typedef struct problem_request {
+  const char *resolution; /* "smoke" or "main" */
+  int64_t samples;        /* 0: the problem's own number */
+  uint64_t seed;
+  int threads; /* ≤ 0: one per core */
+  int force;
+} problem_request;
+/* Makes the data set file. */
+dkho_status problem_generate(const problem *p, const problem_request *r, const char *path);
+
+/* The solved group in double, for tests and oracles: blocks as solve() gives them, from one arena. */
+dkho_status problem_solve_once(const problem *p, const problem_state *s, const cx *c, uint64_t seed, int64_t first,
+                               arena *mem, double **block);
+
+#endif

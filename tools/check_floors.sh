@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Checks the include rule between floors: a file in src/X includes only its own floor, dkho.h, and the floors named here.
+# The command line and the examples include nothing of ours but dkho.h and files beside them. Usage: tools/check_floors.sh [ROOT]
+set -euo pipefail
+cd "${1:-$(dirname "$0")/..}"
+declare -A allowed=(
+  [base]=""
+  [kern]="base"
+  [la]="base"
+  [mesh]="base"
+  [dec]="base la mesh"
+  [data]="base mesh"
+  [problem]="base la mesh dec data"
+  [nn]="base kern la"
+  [model]="base kern la mesh dec data nn"
+  [run]="base la mesh dec data nn model"
+  [report]="base mesh"
+  [api]="base kern la mesh dec data problem nn model run report"
+)
+bad=0
+complain() {
+  echo "floors: $1" >&2
+  bad=1
+}
+# FILE:LINE:HEADER of every include with quotes, and of every include in brackets that could be ours.
+includes() {
+  find "$@" -name '*.[ch]' -print0 | sort -z | xargs -0r grep -HnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' |
+    sed -E 's/^([^:]*:[0-9]+):[^"<]*["<]([^">]*)[">].*/\1:\2/'
+}
+is_floor() { [ -n "${allowed[$1]+x}" ]; }
+
+for folder in src/*/; do
+  floor=$(basename "$folder")
+  is_floor "$floor" || { complain "src/$floor is not in the table of tools/check_floors.sh"; continue; }
+  while IFS=: read -r file line header; do
+    [ -n "$header" ] || continue
+    above=${header%%/*}
+    case $header in
+      dkho.h|version.h) continue ;;
+      *_priv.h) [ "$above" = "$floor" ] || complain "$file:$line: $header is private to $above" ;;
+    esac
+    if is_floor "$above" && [ "$above" != "$header" ]; then
+      [[ $above = "$floor" || " ${allowed[$floor]} " = *" $above "* ]] ||
+        complain "$file:$line: $floor may not include $header (allowed: dkho.h ${allowed[$floor]})"
+    elif [[ $header = *..* ]] || [ -f "$folder$header" ]; then
+      complain "$file:$line: write \"$floor/...\" instead of $header"
+    fi
+  done < <(includes "$folder")
+done
+for folder in cli examples; do
+  [ -d "$folder" ] || continue
+  while IFS=: read -r file line header; do
+    [ -n "$header" ] || continue
+    above=${header%%/*}
+    if [[ $header = *..* ]] || { is_floor "$above" && [ "$above" != "$header" ]; }; then
+      complain "$file:$line: $folder may include only dkho.h, found $header"
+    fi
+  done < <(includes "$folder")
+done
+exit $bad
