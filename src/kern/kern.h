@@ -134,6 +134,8 @@ typedef struct kern {
   double (*sumsq)(size_t n, const real *x);               /* in double, 16 running sums, then in lane order */
   /* g = scale·grad; m, v moments; w -= lr(decay·w + m̂/(√v̂ + eps)). */
   void (*adamw)(size_t n, const kern_adam *a, const real *grad, real *m, real *v, real *w);
+  /* For measuring: independent chains of multiply-adds in registers, nothing else. Returns how many were done. */
+  double (*peak)(size_t rounds, real *sink);
 } kern;
 
 /* The best table of this CPU, or the one named by the environment variable DKHO_ISA. Fails when that name is unknown or

@@ -267,8 +267,36 @@ static void ref_adamw(size_t n, const kern_adam *a, const real *grad, real *m, r
   }
 }
 
-const kern kern_ref = {"ref",        ref_mm,           ref_transpose,     ref_grad_w,         ref_grad_b,
-                       ref_affine,   ref_norm,         ref_gelu_norm,     ref_gelu_norm_keep, ref_norm_back,
-                       ref_phasor,   ref_phasor_back,  ref_cond,          ref_cond_back,      ref_rel_sin,
-                       ref_rel_step, ref_rel_sin_back, ref_rel_step_back, ref_rel_drive_back, ref_map,
-                       ref_axpy,     ref_sumsq,        ref_adamw};
+static double ref_peak(size_t rounds, real *sink) {
+  real s[W];
+  for (int l = 0; l < W; l++) s[l] = (real)l;
+  for (size_t r = 0; r < rounds; r++)
+    for (int l = 0; l < W; l++) s[l] = s[l] * (real)0.999 + (real)1e-3;
+  for (int l = 0; l < W; l++) *sink += s[l];
+  return (double)rounds * W;
+}
+
+const kern kern_ref = {"ref",
+                       ref_mm,
+                       ref_transpose,
+                       ref_grad_w,
+                       ref_grad_b,
+                       ref_affine,
+                       ref_norm,
+                       ref_gelu_norm,
+                       ref_gelu_norm_keep,
+                       ref_norm_back,
+                       ref_phasor,
+                       ref_phasor_back,
+                       ref_cond,
+                       ref_cond_back,
+                       ref_rel_sin,
+                       ref_rel_step,
+                       ref_rel_sin_back,
+                       ref_rel_step_back,
+                       ref_rel_drive_back,
+                       ref_map,
+                       ref_axpy,
+                       ref_sumsq,
+                       ref_adamw,
+                       ref_peak};

@@ -122,9 +122,22 @@ static void fast_adamw(size_t n, const kern_adam *a, const float *grad, float *m
   memcpy(m + i, rest[1], bytes), memcpy(v + i, rest[2], bytes), memcpy(w + i, rest[3], bytes);
 }
 
+static double fast_peak(size_t rounds, float *sink) {
+  enum { CHAINS = VL == 16 ? 24 : 12 };
+  vf s[CHAINS], a = vset(0.999F), b = vset(1e-3F);
+  for (int i = 0; i < CHAINS; i++) s[i] = vset((float)i);
+  for (size_t r = 0; r < rounds; r++) _Pragma("GCC unroll 24") for (int i = 0; i < CHAINS; i++) s[i] = vfma(s[i], a, b);
+  float lanes[VL];
+  for (int i = 0; i < CHAINS; i++) {
+    vstore(lanes, s[i]);
+    *sink += lanes[0];
+  }
+  return (double)rounds * CHAINS * VL;
+}
+
 extern const kern KERN_TABLE;
-const kern KERN_TABLE = {KERN_NAME,     fast_mm,           fast_transpose,     fast_grad_w,         fast_grad_b,
-                         fast_affine,   fast_norm,         fast_gelu_norm,     fast_gelu_norm_keep, fast_norm_back,
-                         fast_phasor,   fast_phasor_back,  fast_cond,          fast_cond_back,      fast_rel_sin,
-                         fast_rel_step, fast_rel_sin_back, fast_rel_step_back, fast_rel_drive_back, fast_map,
-                         fast_axpy,     fast_sumsq,        fast_adamw};
+const kern KERN_TABLE = {
+    KERN_NAME,           fast_mm,        fast_transpose,      fast_grad_w,    fast_grad_b,       fast_affine,
+    fast_norm,           fast_gelu_norm, fast_gelu_norm_keep, fast_norm_back, fast_phasor,       fast_phasor_back,
+    fast_cond,           fast_cond_back, fast_rel_sin,        fast_rel_step,  fast_rel_sin_back, fast_rel_step_back,
+    fast_rel_drive_back, fast_map,       fast_axpy,           fast_sumsq,     fast_adamw,        fast_peak};
