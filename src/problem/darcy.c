@@ -79,7 +79,7 @@ static const feat_row rows[] = {
     {"summary", 2, FEAT_SUMMARY, "broadcast(g, mean, moment, rms)"},
 };
 static const feat_summary summaries[] = {
-    {"g", "value(g)"},
+    {"g", "g"},
     {"mean", "average(f, weight)"},
     {"moment", "moment(f, weight, position0)"},
     {"rms", "rms(f, weight, 1e-12, 0)"},
@@ -209,7 +209,7 @@ static dkho_status fill(const problem_state *s, const char *name, double *out) {
   if (strcmp(name, "holes") == 0)
     for (int64_t i = 0; i < c->n[0]; i++) out[2 * i] = c->label[0][i] == 2, out[2 * i + 1] = c->label[0][i] == 3;
   else if (strcmp(name, "K0") == 0)
-    static_mean_to_vertices(c, 2, 4, s->K, out);
+    return static_mean_to_vertices(c, 2, 4, s->K, out);
   else if (strcmp(name, "K1") == 0)
     return fill_invariants(s, out);
   else if (strcmp(name, "K2") == 0)
@@ -227,7 +227,6 @@ typedef struct scratch {
   double *p;           /* N0 × G */
   double *flux;        /* N2 × 2 × G */
   double *q, *w;       /* N1 × G, N2 × G */
-  chol_work *solver;
 } scratch;
 
 static size_t work(const problem_state *s) {
@@ -250,7 +249,7 @@ static scratch cut(const problem_state *s, void *bytes) {
 
 /* a, b ~ N(0,1) for each (m,n), amplitude 0.6/(1+m²+n²), then g1, g2 ~ U[0.5, 1.5]. cos is even and sin odd, so both members of
  * a pair add into one wave: a + a' and b - b'. */
-static void draw(uint64_t seed, int64_t sample, int column, double *coefficient, double g[2]) {
+static void draw_sample(uint64_t seed, int64_t sample, int column, double *coefficient, double g[2]) {
   rng r = rng_open(seed, RNG_SAMPLE, (uint64_t)sample);
   for (int k = 0; k < COLUMNS; k++) coefficient[k * G + column] = 0;
   int before = 0; /* mirrored modes come first, in the opposite order */
@@ -316,24 +315,30 @@ static void line_flux(const problem_state *s, const scratch *w) {
   }
 }
 
-static void unpack(int64_t n, const double *rows_of_samples, double *block) {
+static void unpack(int64_t n, const double *by_sample, double *block) {
   for (int k = 0; k < G; k++)
-    for (int64_t i = 0; i < n; i++) block[k * n + i] = rows_of_samples[i * G + k];
+    for (int64_t i = 0; i < n; i++) block[k * n + i] = by_sample[i * G + k];
 }
 
-static dkho_status solve(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+  int64_t n = s->c->n[0];
+  scratch w = cut(s, bytes);
+  for (int k = 0; k < G; k++) draw_sample(seed, first + k, k, w.coefficient, block[4] + 2 * k);
+  /* row-major N0 × G = (N0 × COLUMNS)(COLUMNS × G), written as its column-major transpose */
+  dense_gemm(0, 0, G, n, COLUMNS, 1, w.coefficient, G, s->wave, COLUMNS, 0, w.f, G);
+  unpack(n, w.f, block[0]);
+}
+
+static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   scratch w = cut(s, bytes);
   double(*g)[2] = (double(*)[2])block[4];
-  for (int k = 0; k < G; k++) draw(seed, first + k, k, w.coefficient, g[k]);
-  /* row-major N0 × G = (N0 × COLUMNS)(COLUMNS × G), written as its column-major transpose */
-  dense_gemm(0, 0, G, c->n[0], COLUMNS, 1, w.coefficient, G, s->wave, COLUMNS, 0, w.f, G);
-  for (int64_t i = 0; i < c->n[0] * G; i++) w.f[i] = (float)w.f[i];
+  for (int k = 0; k < G; k++)
+    for (int64_t i = 0; i < c->n[0]; i++) w.f[i * G + k] = block[0][k * c->n[0] + i];
   TRY(solve_potential(s, &w, (const double(*)[2])g));
   line_flux(s, &w);
   for (int64_t i = 0; i < c->n[1] * G; i++) w.q[i] = (float)w.q[i]; /* w below belongs to the flux that is kept */
   cx_d(c, 1, G, w.q, w.w);
-  unpack(c->n[0], w.f, block[0]);
   unpack(c->n[0], w.p, block[1]);
   unpack(c->n[1], w.q, block[2]);
   unpack(c->n[2], w.w, block[3]);
@@ -361,5 +366,6 @@ const problem problem_darcy = {
     .release = release,
     .fill = fill,
     .work = work,
+    .draw = draw,
     .solve = solve,
 };
