@@ -65,6 +65,8 @@ void print_description(const char *name, char *json) {
   json_object_del(d, "kind");
   if (json_object_get(d, "betti_relative"))
     print_complex(d);
+  else if (json_object_get(d, "splits"))
+    print_dataset(d);
   else
     print_tree(d, NULL, 0);
   json_decref(d);
