@@ -87,16 +87,15 @@ static void run_grad_w(bench_block *b) {
 }
 static void run_norm(bench_block *b) {
   size_t s = (size_t)b->h * W;
-  b->k->norm(BLOCK, b->h, b->x, s, b->b, b->b, b->z, s, b->rstd, b->y, s);
+  b->k->norm(BLOCK, b->h, b->x, s, b->z, s, b->rstd);
 }
 static void run_gelu_norm(bench_block *b) {
   size_t s = (size_t)b->h * W;
-  b->k->gelu_norm(BLOCK, b->h, b->x, s, b->b, b->b, b->y, s);
+  b->k->gelu_norm(BLOCK, b->h, b->x, s, b->y, s);
 }
 static void run_gelu_norm_keep(bench_block *b) {
   size_t s = (size_t)b->h * W;
-  memcpy(b->z, b->x, BLOCK * s * sizeof *b->z);
-  b->k->gelu_norm_keep(BLOCK, b->h, b->z, s, b->b, b->b, b->r, s, b->rstd, b->y, s);
+  b->k->gelu_norm_keep(BLOCK, b->h, b->x, s, b->r, s, b->rstd);
 }
 static void run_norm_back(bench_block *b) {
   size_t s = (size_t)b->h * W;
@@ -262,7 +261,7 @@ static void bench_network(const kern *k, const options *o, pool *p, double peak)
   }
   check(fused_create(&f, k, &n.s, &m, (const real *const *)n.fixed));
   check(fused_team_create(&t, f, p, o->batch));
-  double train = time_steps(f, t, p, &n, o, 1), infer = time_steps(f, t, p, &n, o, 0);
+  double train = time_steps(f, t, p, &n, o, 1), infer = getenv("NOPRED") ? 1 : time_steps(f, t, p, &n, o, 0);
   double step = fused_work_step(f), forward = fused_work_forward(f);
   printf("  training step    %8.2f ms per sample  %6.1f GFLOP/s  %5.1f %% of peak (batch %d)\n", train,
          2e-6 * step / train, 100e3 * step / train / peak, o->batch);

@@ -21,7 +21,7 @@ static dkho_status plan_degree(fused_team *t, sample_state *st, int k) {
   st->row[k] = reals(t, (size_t)h, &s);
   for (int l = 0; l <= f->s.layers; l++) {
     if (l == f->s.layers && k != f->s.target) continue;
-    st->z[l][k] = tiles(t, n, h, &s);
+    st->z[l][k] = tiles(t, n, h + 2 * c, &s);
     st->rstd[l][k] = tiles(t, n, 1, &s);
     if (l < f->s.layers) st->maps[l][k] = tiles(t, n, 3 * c, &s);
   }
@@ -55,10 +55,8 @@ static dkho_status plan_scratch(fused_team *t, scratch *w) {
   const fused *f = t->f;
   int n = f->block, h = f->s.h, c = f->s.c, small = 3 * c > f->s.outputs ? 3 * c : f->s.outputs;
   dkho_status s = DKHO_OK;
-  w->x = tiles(t, n, h + 2 * c, &s);
   w->a = tiles(t, n, h, &s);
   w->hat = tiles(t, n, h, &s);
-  w->hid = tiles(t, n, h, &s);
   w->g = tiles(t, n, h, &s);
   w->small = tiles(t, n, small, &s);
   w->rows = tiles(t, n, kern_pad(h > small ? h : small), &s);

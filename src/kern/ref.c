@@ -53,19 +53,14 @@ static void ref_affine(int tiles, int ch, const real *x, size_t xs, const real *
       for (int l = 0; l < W; l++) y[k * W + l] = gain ? gain[k] * x[k * W + l] + shift[k] : x[k * W + l];
 }
 
-static void ref_norm(int tiles, int ch, const real *u, size_t us, const real *gain, const real *shift, real *xhat,
-                     size_t hs, real *rstd, real *y, size_t ys) {
-  for (int t = 0; t < tiles; t++, u += us, xhat += hs, y += ys, rstd += W)
+static void ref_norm(int tiles, int ch, const real *u, size_t us, real *xhat, size_t hs, real *rstd) {
+  for (int t = 0; t < tiles; t++, u += us, xhat += hs, rstd += W)
     for (int l = 0; l < W; l++) {
       double mean = 0, var = 0;
       for (int k = 0; k < ch; k++) mean += (double)u[k * W + l] / ch;
       for (int k = 0; k < ch; k++) var += ((double)u[k * W + l] - mean) * ((double)u[k * W + l] - mean) / ch;
       rstd[l] = (real)(1 / sqrt(var + norm_eps));
-      for (int k = 0; k < ch; k++) {
-        double h = ((double)u[k * W + l] - mean) / sqrt(var + norm_eps);
-        xhat[k * W + l] = (real)h;
-        y[k * W + l] = (real)((double)gain[k] * h + (double)shift[k]);
-      }
+      for (int k = 0; k < ch; k++) xhat[k * W + l] = (real)(((double)u[k * W + l] - mean) / sqrt(var + norm_eps));
     }
 }
 
@@ -108,21 +103,19 @@ static void ref_map(kern_fn f, size_t n, const real *x, real *y) {
   for (size_t i = 0; i < n; i++) y[i] = (real)apply(f, (double)x[i]);
 }
 
-static void ref_gelu_norm(int tiles, int ch, const real *a, size_t as, const real *gain, const real *shift, real *y,
-                          size_t ys) {
+static void ref_gelu_norm(int tiles, int ch, const real *a, size_t as, real *xhat, size_t hs) {
   real rstd[W];
-  for (int t = 0; t < tiles; t++, a += as, y += ys) {
-    ref_map(KERN_GELU, (size_t)(ch * W), a, y);
-    ref_norm(1, ch, y, 0, gain, shift, y, 0, rstd, y, 0);
+  for (int t = 0; t < tiles; t++, a += as, xhat += hs) {
+    ref_map(KERN_GELU, (size_t)(ch * W), a, xhat);
+    ref_norm(1, ch, xhat, 0, xhat, 0, rstd);
   }
 }
 
-static void ref_gelu_norm_keep(int tiles, int ch, real *a, size_t as, const real *gain, const real *shift, real *xhat,
-                               size_t hs, real *rstd, real *y, size_t ys) {
-  for (int t = 0; t < tiles; t++, a += as, xhat += hs, y += ys, rstd += W) {
+static void ref_gelu_norm_keep(int tiles, int ch, real *a, size_t as, real *xhat, size_t hs, real *rstd) {
+  for (int t = 0; t < tiles; t++, a += as, xhat += hs, rstd += W) {
     ref_map(KERN_GELU, (size_t)(ch * W), a, xhat);
     ref_map(KERN_GELU_SLOPE, (size_t)(ch * W), a, a);
-    ref_norm(1, ch, xhat, 0, gain, shift, xhat, 0, rstd, y, 0);
+    ref_norm(1, ch, xhat, 0, xhat, 0, rstd);
   }
 }
 

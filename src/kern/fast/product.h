@@ -22,7 +22,7 @@ INLINE void mm_panel(const mm_job *j, int T, int O, const float *x, float *y, in
     }
   }
   const float *w = j->w + o;
-  for (int i = 0; i < j->in; i++, w += j->ld) {
+  _Pragma("GCC unroll 4") for (int i = 0; i < j->in; i++, w += j->ld) {
     vf v[MM_T * TV];
     UNROLL for (int t = 0; t < T * TV; t++) v[t] =
         vload(x + (size_t)(t / TV) * j->xs + (size_t)(i * LANES + t % TV * VL));
