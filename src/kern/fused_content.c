@@ -36,10 +36,27 @@ static void load_phases(const block *b, int l, int step) {
                state_stride(b));
 }
 
+/* Lines of one block of `ch` channels: what comes next in an array lies one block further on. */
+static size_t block_lines(const block *b, int ch) {
+  return (size_t)(b->f->block * ch) * LANES * sizeof(real) / 64;
+}
+static const real *next_block(const block *b, const real *x, int ch) {
+  return x + (size_t)(b->f->block * ch) * LANES;
+}
+
 /* a = [state l] W_1 + b_1 */
 static void first_map(const block *b, int l, const real *w1, const real *b1) {
-  b->K->mm(b->n, state_at(b, l), state_stride(b), b->h + 2 * b->c, w1, b->h, b->h, b1, 0, b->w->a,
-           (size_t)b->h * LANES);
+  int in = b->h + 2 * b->c;
+  const real *x = state_at(b, l);
+  b->K->mm_ahead(b->n, x, state_stride(b), in, w1, b->h, b->h, b1, 0, b->w->a, (size_t)b->h * LANES,
+                 next_block(b, x, in), block_lines(b, in));
+}
+
+/* y += x W for h × h matrices, bringing the next block of the array `ahead` of ch channels. */
+static void square_map(const block *b, const real *x, size_t xs, const real *w, int ld, int add, real *y,
+                       const real *ahead, int ch) {
+  b->K->mm_ahead(b->n, x, xs, b->h, w, ld, b->h, NULL, add, y, (size_t)b->h * LANES, next_block(b, ahead, ch),
+                 block_lines(b, ch));
 }
 
 /* Drive, gate and lag of layer l from its state. */
@@ -98,8 +115,8 @@ void content_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
     first_map(&b, b.l, r->w1, r->b1);
     b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
     b.K->affine(b.n, b.h, state_at(&b, b.l), zs, r->carry, r->lift, w->g, hs);
-    b.K->mm(b.n, w->a, hs, b.h, r->w2, b.h, b.h, NULL, 1, w->g, hs);
-    b.K->mm(b.n, state_at(&b, 0), zs, b.h, r->skip, b.h, b.h, NULL, 1, w->g, hs);
+    square_map(&b, w->a, hs, r->w2, b.h, 1, w->g, state_at(&b, 0), b.h + 2 * b.c);
+    square_map(&b, state_at(&b, 0), zs, r->skip, b.h, 1, w->g, state_at(&b, b.l + 1), b.h + 2 * b.c);
     b.K->norm(b.n, b.h, w->g, hs, state_at(&b, b.l + 1), zs, tile_at(b.s->rstd[b.l + 1][b.k], t, 1));
     if (!last) map_content(&b, b.l + 1);
   }
@@ -146,7 +163,7 @@ static void first_back(const block *b, int l, const real *gain, const real *w1t,
   size_t hs = (size_t)h * LANES, cs = (size_t)(2 * b->c) * LANES;
   b->K->norm_back(b->n, h, w->g, hs, w->hat, hs, w->rstd, gain, w->a, hs, w->g, hs, w->lanes);
   linear_grads(b, state_at(b, l), state_stride(b), in, w->g, h, partial + u->w1, partial + u->b1);
-  b->K->mm(b->n, w->g, hs, h, w1t, in, h, NULL, add, gz, hs);
+  square_map(b, w->g, hs, w1t, in, add, gz, gz, h);
   b->K->mm(b->n, w->g, hs, h, w1t + h, in, 2 * b->c, NULL, 0, w->small, cs);
   b->K->phasor_back(b->n, b->c, state_at(b, l) + h * LANES, state_stride(b), w->small, cs,
                     tile_at(b->s->gt[b->k], b->first, b->c));
@@ -161,8 +178,9 @@ static void update_back(const block *b, const packed_rank *r, const grad_unit *u
   b->K->gelu_norm_keep(b->n, h, w->a, hs, w->hat, hs, w->rstd);
   linear_grads(b, w->hat, hs, h, gz, h, partial + u->w2, partial + u->b2);
   b->K->grad_w(b->n, state_at(b, 0), state_stride(b), h, w->rows, h, partial + u->skip);
-  b->K->mm(b->n, gz, hs, h, r->skipt, h, h, NULL, !fresh, tile_at(b->s->gz0[b->k], b->first, h), hs);
-  b->K->mm(b->n, gz, hs, h, r->w2t, h, h, NULL, 0, w->g, hs);
+  real *gz0 = tile_at(b->s->gz0[b->k], b->first, h);
+  square_map(b, gz, hs, r->skipt, h, !fresh, gz0, gz0, h);
+  square_map(b, gz, hs, r->w2t, h, 0, w->g, state_at(b, 0), h + 2 * b->c);
   first_back(b, b->l, r->gain1, r->w1t, u, 1, gz, partial);
 }
 

@@ -93,6 +93,7 @@ struct fused_team {
   sample_state *state; /* one per thread that takes whole samples */
   scratch *work;       /* one per thread */
   real *packed;        /* samples × grads */
+  int stagger;         /* lines by which the last array was moved */
   arena mem;
 };
 

@@ -1,12 +1,15 @@
 /* fused_team.c: the buffers of samples in flight and of threads, planned up front. */
 #include "kern/fused_int.h"
 
-/* `count` numbers from the arena; the first failure is remembered and makes the rest do nothing. */
+/* `count` numbers from the arena; the first failure is remembered and makes the rest do nothing. Arrays begin at
+ * different places within a page: loads that lie a multiple of 4096 bytes behind a recent store would wait for it. */
 static real *reals(fused_team *t, size_t count, dkho_status *s) {
   if (*s != DKHO_OK) return NULL;
-  real *x = arena_take(&t->mem, count, sizeof *x);
-  if (!x) *s = DKHO_E_MEMORY;
-  return x;
+  enum { PAGE_LINES = 64 };
+  t->stagger = (t->stagger + 17) % PAGE_LINES;
+  real *x = arena_take(&t->mem, count + PAGE_LINES * LANES, sizeof *x);
+  if (!x) return (*s = DKHO_E_MEMORY), NULL;
+  return x + t->stagger * LANES;
 }
 
 static real *tiles(fused_team *t, int count, int ch, dkho_status *s) {

@@ -76,6 +76,9 @@ typedef struct kern {
    * Y = X W + b, or Y += X W + b when `add`; b NULL is zero. */
   void (*mm)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
              real *y, size_t ys);
+  /* The same, and on the way brings the `lines` cache lines (64 bytes) at `ahead`, which the caller will want next. */
+  void (*mm_ahead)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
+                   real *y, size_t ys, const real *ahead, size_t lines);
   /* R[16t+l][ch] = X[t][ch][l], rows of length ldr = kern_pad(ch), padded with zeros. */
   void (*transpose)(int tiles, const real *x, size_t xs, int ch, real *r);
   /* g_W += Xᵀ R, for R (16·tiles × kern_pad(out)) the transposed cotangent of Y; g_W in × kern_pad(out). */

@@ -18,6 +18,12 @@ static void ref_mm(int tiles, const real *x, size_t xs, int in, const real *w, i
       }
 }
 
+static void ref_mm_ahead(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b,
+                         int add, real *y, size_t ys, const real *ahead, size_t lines) {
+  (void)ahead, (void)lines;
+  ref_mm(tiles, x, xs, in, w, ld, out, b, add, y, ys);
+}
+
 static void ref_transpose(int tiles, const real *x, size_t xs, int ch, real *r) {
   int ldr = kern_pad(ch);
   for (int t = 0; t < tiles; t++, x += xs)
@@ -269,27 +275,30 @@ static double ref_peak(size_t rounds, real *sink) {
   return (double)rounds * W;
 }
 
-const kern kern_ref = {"ref",
-                       ref_mm,
-                       ref_transpose,
-                       ref_grad_w,
-                       ref_grad_b,
-                       ref_affine,
-                       ref_norm,
-                       ref_gelu_norm,
-                       ref_gelu_norm_keep,
-                       ref_norm_back,
-                       ref_phasor,
-                       ref_phasor_back,
-                       ref_cond,
-                       ref_cond_back,
-                       ref_rel_sin,
-                       ref_rel_step,
-                       ref_rel_sin_back,
-                       ref_rel_step_back,
-                       ref_rel_drive_back,
-                       ref_map,
-                       ref_axpy,
-                       ref_sumsq,
-                       ref_adamw,
-                       ref_peak};
+const kern kern_ref = {
+    .name = "ref",
+    .mm = ref_mm,
+    .mm_ahead = ref_mm_ahead,
+    .transpose = ref_transpose,
+    .grad_w = ref_grad_w,
+    .grad_b = ref_grad_b,
+    .affine = ref_affine,
+    .norm = ref_norm,
+    .gelu_norm = ref_gelu_norm,
+    .gelu_norm_keep = ref_gelu_norm_keep,
+    .norm_back = ref_norm_back,
+    .phasor = ref_phasor,
+    .phasor_back = ref_phasor_back,
+    .cond = ref_cond,
+    .cond_back = ref_cond_back,
+    .rel_sin = ref_rel_sin,
+    .rel_step = ref_rel_step,
+    .rel_sin_back = ref_rel_sin_back,
+    .rel_step_back = ref_rel_step_back,
+    .rel_drive_back = ref_rel_drive_back,
+    .map = ref_map,
+    .axpy = ref_axpy,
+    .sumsq = ref_sumsq,
+    .adamw = ref_adamw,
+    .peak = ref_peak,
+};
