@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { W = KERN_LANES, BLOCK = 8 };
+enum { W = KERN_LANES, BLOCK = 4 };
 
 typedef struct {
   int h, c, threads, batch, target, steps_only, train_only;

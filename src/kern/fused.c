@@ -225,7 +225,6 @@ dkho_status fused_create(fused **out, const kern *k, const fused_shape *shape, c
   if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
   f->k = k;
   f->s = *shape;
-  f->block = shape->h <= 32 ? 8 : 4;
   dkho_status s = build(f, mesh, fixed);
   if (s == DKHO_OK)
     *out = f;

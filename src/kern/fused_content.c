@@ -18,7 +18,7 @@ static real *tile_at(real *x, int tile, int ch) {
 }
 
 static block block_of(const pass *p, const chunk *c, scratch *w, int first) {
-  int n = c->last - first < p->f->block ? c->last - first : p->f->block;
+  int n = c->last - first < BLOCK ? c->last - first : BLOCK;
   return (block){p->f, p->f->k, p->s, w, c->k, p->layer, first, n, p->f->s.h, p->f->s.c};
 }
 
@@ -37,26 +37,26 @@ static void load_phases(const block *b, int l, int step) {
 }
 
 /* Lines of one block of `ch` channels: what comes next in an array lies one block further on. */
-static size_t block_lines(const block *b, int ch) {
-  return (size_t)(b->f->block * ch) * LANES * sizeof(real) / 64;
+static size_t block_lines(int ch) {
+  return (size_t)(BLOCK * ch) * LANES * sizeof(real) / 64;
 }
-static const real *next_block(const block *b, const real *x, int ch) {
-  return x + (size_t)(b->f->block * ch) * LANES;
+static const real *next_block(const real *x, int ch) {
+  return x + (size_t)(BLOCK * ch) * LANES;
 }
 
 /* a = [state l] W_1 + b_1 */
 static void first_map(const block *b, int l, const real *w1, const real *b1) {
   int in = b->h + 2 * b->c;
   const real *x = state_at(b, l);
-  b->K->mm_ahead(b->n, x, state_stride(b), in, w1, b->h, b->h, b1, 0, b->w->a, (size_t)b->h * LANES,
-                 next_block(b, x, in), block_lines(b, in));
+  b->K->mm_ahead(b->n, x, state_stride(b), in, w1, b->h, b->h, b1, 0, b->w->a, (size_t)b->h * LANES, next_block(x, in),
+                 block_lines(in));
 }
 
 /* y += x W for h × h matrices, bringing the next block of the array `ahead` of ch channels. */
 static void square_map(const block *b, const real *x, size_t xs, const real *w, int ld, int add, real *y,
                        const real *ahead, int ch) {
-  b->K->mm_ahead(b->n, x, xs, b->h, w, ld, b->h, NULL, add, y, (size_t)b->h * LANES, next_block(b, ahead, ch),
-                 block_lines(b, ch));
+  b->K->mm_ahead(b->n, x, xs, b->h, w, ld, b->h, NULL, add, y, (size_t)b->h * LANES, next_block(ahead, ch),
+                 block_lines(ch));
 }
 
 /* Drive, gate and lag of layer l from its state. */
@@ -93,7 +93,7 @@ static void encoder_input(const block *b) {
 void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
   (void)partial;
   const packed_codec *e = &p->f->encoder[c->k];
-  for (int t = c->first; t < c->last; t += p->f->block) {
+  for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)b.h * LANES;
     encoder_input(&b);
@@ -108,7 +108,7 @@ void content_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
   (void)partial;
   const packed_rank *r = &p->f->layer[p->layer].rank[c->k];
   int last = p->layer + 1 == p->f->s.layers;
-  for (int t = c->first; t < c->last; t += p->f->block) {
+  for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)b.h * LANES, zs = state_stride(&b);
     load_phases(&b, b.l, (b.l + 1) * p->f->s.substeps);
@@ -126,7 +126,7 @@ void decoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
   (void)partial;
   const packed_codec *d = &p->f->decoder;
   int outs = p->f->s.outputs, layers = p->f->s.layers;
-  for (int t = c->first; t < c->last; t += p->f->block) {
+  for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)b.h * LANES;
     load_phases(&b, layers, layers * p->f->s.substeps);
@@ -191,7 +191,7 @@ void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   int h = p->f->s.h, layers = p->f->s.layers, last = p->layer + 1 == layers, target = c->k == p->f->s.target;
   int fresh = p->layer == (target ? layers - 1 : layers - 2);
   memset(w->lanes, 0, (size_t)(4 * h) * LANES * sizeof *w->lanes);
-  for (int t = c->first; t < c->last; t += p->f->block) {
+  for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)h * LANES;
     real *gz = tile_at(b.s->gz[b.k], t, h);
@@ -216,7 +216,7 @@ void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   const grad_unit *u = &p->f->enc_unit[c->k];
   int h = p->f->s.h, fixed = p->f->s.fixed[c->k].count, in = p->f->s.varying[c->k].count;
   memset(w->lanes, 0, (size_t)(2 * h) * LANES * sizeof *w->lanes);
-  for (int t = c->first; t < c->last; t += p->f->block) {
+  for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)h * LANES;
     real *gz = tile_at(b.s->gz[b.k], t, h);
@@ -240,7 +240,7 @@ void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   int h = p->f->s.h, outs = p->f->s.outputs, layers = p->f->s.layers;
   size_t hs = (size_t)h * LANES;
   memset(w->lanes, 0, (size_t)(2 * h) * LANES * sizeof *w->lanes);
-  for (int t = c->first; t < c->last; t += p->f->block) {
+  for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     const real *gy = tile_at(b.s->g_y, t, outs);
     first_map(&b, layers, d->w1, d->b1);

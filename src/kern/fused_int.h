@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "kern/fused.h"
 
-enum { LANES = KERN_LANES, DEG = FUSED_DEGREES, CHUNK = 64 /* tiles a chunk */ };
+enum { LANES = KERN_LANES, DEG = FUSED_DEGREES, CHUNK = 64, BLOCK = 4 }; /* tiles a chunk, a block */
 
 /* Weights as the passes want them, rebuilt by fused_prepare. States are kept without the affine part of their norm; it is
  * folded into every matrix that reads them ("in" below), while transposes, for the way back, are of the bare matrices. */
@@ -48,7 +48,7 @@ typedef struct chunk {
 struct fused {
   const kern *k;
   fused_shape s;
-  int tiles[DEG], block;
+  int tiles[DEG];
   kern_gather up[DEG], down[DEG], up_adj[DEG], down_adj[DEG];
   real *fixed[DEG];         /* [t][fixed.count] */
   real *fixed_product[DEG]; /* [t][h] */

@@ -56,7 +56,7 @@ static dkho_status plan_state(fused_team *t, sample_state *st, int wide) {
 
 static dkho_status plan_scratch(fused_team *t, scratch *w) {
   const fused *f = t->f;
-  int n = f->block, h = f->s.h, c = f->s.c, small = 3 * c > f->s.outputs ? 3 * c : f->s.outputs;
+  int n = BLOCK, h = f->s.h, c = f->s.c, small = 3 * c > f->s.outputs ? 3 * c : f->s.outputs;
   dkho_status s = DKHO_OK;
   w->a = tiles(t, n, h, &s);
   w->hat = tiles(t, n, h, &s);

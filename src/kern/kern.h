@@ -92,7 +92,7 @@ typedef struct kern {
    * 1/√(var + eps) [t][1]. xhat may be u. Callers fold gain and shift into the next matrix. */
   void (*norm)(int tiles, int ch, const real *u, size_t us, real *xhat, size_t hs, real *rstd);
   /* xhat = norm(gelu(a)); xhat may be a. */
-  void (*gelu_norm)(int tiles, int ch, const real *a, size_t as, real *xhat, size_t hs);
+  void (*gelu_norm)(int tiles, int ch, real *a, size_t as, real *xhat, size_t hs);
   /* The same for the way back: keeps rstd and, in place of a, the slope gelu'(a). */
   void (*gelu_norm_keep)(int tiles, int ch, real *a, size_t as, real *xhat, size_t hs, real *rstd);
   /* g_u = slope ⊙ rstd (q - mean q - xhat mean(q ⊙ xhat)), q = gain ⊙ g_y; slope NULL is one. g_u may be g_y.

@@ -109,7 +109,7 @@ static void ref_map(kern_fn f, size_t n, const real *x, real *y) {
   for (size_t i = 0; i < n; i++) y[i] = (real)apply(f, (double)x[i]);
 }
 
-static void ref_gelu_norm(int tiles, int ch, const real *a, size_t as, real *xhat, size_t hs) {
+static void ref_gelu_norm(int tiles, int ch, real *a, size_t as, real *xhat, size_t hs) {
   real rstd[W];
   for (int t = 0; t < tiles; t++, a += as, xhat += hs) {
     ref_map(KERN_GELU, (size_t)(ch * W), a, xhat);

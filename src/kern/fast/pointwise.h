@@ -55,51 +55,45 @@ static void fast_norm(int tiles, int ch, const float *u, size_t us, float *xhat,
     }
 }
 
-/* gelu of two channels at once into the moments. */
-INLINE void gelu_into(moments *m, int k, const float *a, float *g) {
-  vf y = vgelu(vload(a));
-  moments_add(m, k, y);
-  vstore(g, y);
+/* gelu of n channels into g and the moments; with `keep` the slopes replace a. `first`: no moments yet. */
+INLINE void gelu_into(moments *m, int first, int n, int keep, float *a, float *g) {
+  vf x[GROUP], y[GROUP], slope[GROUP];
+  UNROLL for (int j = 0; j < n; j++) x[j] = vload(a + j * LANES);
+  if (keep)
+    vgelu_slopes(n, x, y, slope);
+  else
+    vgelus(n, x, y);
+  UNROLL for (int j = 0; j < n; j++) {
+    moments_add(m, first && j == 0 ? 0 : j + 1, y[j]);
+    vstore(g + j * LANES, y[j]);
+    if (keep) vstore(a + j * LANES, slope[j]);
+  }
 }
 
-static void fast_gelu_norm(int tiles, int ch, const float *a, size_t as, float *xhat, size_t hs) {
-  for (int t = 0; t < tiles; t++, a += as, xhat += hs)
-    for (int v = 0; v < LANES; v += VL) {
-      moments m;
-      int k = 0;
-      gelu_into(&m, 0, a + v, xhat + v);
-      for (k = 1; k + 1 < ch; k += 2) {
-        gelu_into(&m, 1, a + v + k * LANES, xhat + v + k * LANES);
-        gelu_into(&m, 2, a + v + (k + 1) * LANES, xhat + v + (k + 1) * LANES);
-      }
-      if (k < ch) gelu_into(&m, 1, a + v + k * LANES, xhat + v + k * LANES);
-      vf mean, r = moments_close(&m, ch, &mean);
-      normalise(ch, xhat + v, mean, r, xhat + v);
-    }
-}
-
-INLINE void gelu_keep(moments *m, int k, float *a, float *g) {
-  vf slope, y = vgelu_both(vload(a), &slope);
-  moments_add(m, k, y);
-  vstore(g, y);
-  vstore(a, slope);
+/* xhat = norm(gelu(a)) of one lane group; returns rstd. */
+INLINE vf gelu_norm_lanes(int ch, int keep, float *a, float *xhat) {
+  moments m;
+  int k = 0;
+  if (ch >= GROUP)
+    gelu_into(&m, 1, GROUP, keep, a, xhat), k = GROUP;
+  else
+    gelu_into(&m, 1, 1, keep, a, xhat), k = 1;
+  for (; k + GROUP <= ch; k += GROUP) gelu_into(&m, 0, GROUP, keep, a + k * LANES, xhat + k * LANES);
+  for (; k < ch; k++) gelu_into(&m, 0, 1, keep, a + k * LANES, xhat + k * LANES);
+  vf mean, rstd = moments_close(&m, ch, &mean);
+  normalise(ch, xhat, mean, rstd, xhat);
+  return rstd;
 }
 
 static void fast_gelu_norm_keep(int tiles, int ch, float *a, size_t as, float *xhat, size_t hs, float *rstd) {
   for (int t = 0; t < tiles; t++, a += as, xhat += hs, rstd += LANES)
-    for (int v = 0; v < LANES; v += VL) {
-      moments m;
-      int k = 0;
-      gelu_keep(&m, 0, a + v, xhat + v);
-      for (k = 1; k + 1 < ch; k += 2) {
-        gelu_keep(&m, 1, a + v + k * LANES, xhat + v + k * LANES);
-        gelu_keep(&m, 2, a + v + (k + 1) * LANES, xhat + v + (k + 1) * LANES);
-      }
-      if (k < ch) gelu_keep(&m, 1, a + v + k * LANES, xhat + v + k * LANES);
-      vf mean, r = moments_close(&m, ch, &mean);
-      vstore(rstd + v, r);
-      normalise(ch, xhat + v, mean, r, xhat + v);
-    }
+    for (int v = 0; v < LANES; v += VL) vstore(rstd + v, gelu_norm_lanes(ch, 1, a + v, xhat + v));
+}
+
+/* a is only read, xhat may be a. */
+static void fast_gelu_norm(int tiles, int ch, float *a, size_t as, float *xhat, size_t hs) {
+  for (int t = 0; t < tiles; t++, a += as, xhat += hs)
+    for (int v = 0; v < LANES; v += VL) gelu_norm_lanes(ch, 0, a + v, xhat + v);
 }
 
 /* The lane groups at v of T tiles: q = gain⊙g, then g_u = slope ⊙ rstd (q - mean q - xhat mean(q⊙xhat)). */

@@ -25,9 +25,10 @@ INLINE vf apply(kern_fn f, vf x) {
   case KERN_SIGMOID:
     return vsigmoid(x);
   case KERN_GELU:
-    return vgelu(x);
+    vgelus(1, &x, &c);
+    return c;
   case KERN_GELU_SLOPE:
-    vgelu_both(x, &s);
+    vgelu_slopes(1, &x, &c, &s);
     return s;
   case KERN_FN_COUNT:
     break;
