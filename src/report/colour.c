@@ -135,12 +135,19 @@ void colour_scale_set(colour_scale *s, colour_map map, scale on) {
   for (int i = 0; i < COLOUR_STEPS; i++) s->step[i] = colour_at(map, i / (COLOUR_STEPS - 1.0));
 }
 
-rgb colour_of(const colour_scale *s, double value) {
-  if (!isfinite(value)) return COLOUR_MISSING;
-  double t = scale_unit(&s->on, value);
-  t = t > 0 ? fmin(t, 1) * (COLOUR_STEPS - 1) : 0;
+double colour_place(const colour_scale *s, double value) {
+  return isfinite(value) ? scale_unit(&s->on, value) * (COLOUR_STEPS - 1) : NAN;
+}
+
+rgb colour_step(const colour_scale *s, double t) {
+  if (isnan(t)) return COLOUR_MISSING;
+  t = t > 0 ? t < COLOUR_STEPS - 1 ? t : COLOUR_STEPS - 1 : 0;
   int i = (int)t < COLOUR_STEPS - 1 ? (int)t : COLOUR_STEPS - 2;
   rgb a = s->step[i], b = s->step[i + 1];
   t -= i;
   return (rgb){a.r + t * (b.r - a.r), a.g + t * (b.g - a.g), a.b + t * (b.b - a.b)};
+}
+
+rgb colour_of(const colour_scale *s, double value) {
+  return colour_step(s, colour_place(s, value));
 }

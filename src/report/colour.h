@@ -38,5 +38,8 @@ typedef struct colour_scale {
 } colour_scale;
 void colour_scale_set(colour_scale *s, colour_map map, scale on);
 rgb colour_of(const colour_scale *s, double value);
+/* The same in two steps: where a value stands among the tabulated colours (NaN when it is not finite), and the colour. */
+double colour_place(const colour_scale *s, double value);
+rgb colour_step(const colour_scale *s, double t);
 
 #endif

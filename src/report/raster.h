@@ -8,16 +8,16 @@
 #include "report/colour.h"
 
 #define RASTER_EMPTY (-1e30f) /* depth of a sample where nothing was drawn */
-enum { RASTER_FINE = 3 };     /* samples a pixel, each way */
 
 typedef struct raster {
   int w, h;        /* samples */
+  int fine;        /* samples a pixel, each way */
   uint32_t *pixel; /* h × w, 0x00RRGGBB, owned */
   float *depth;    /* h × w, larger is nearer, owned */
 } raster;
-/* A white picture of w × h pixels. */
-dkho_status raster_open(raster *r, int w, int h);
-/* Averages samples to pixels, in place: pixel then holds (h/FINE) × (w/FINE) rows. */
+/* A white picture of w × h pixels, each of fine × fine samples. */
+dkho_status raster_open(raster *r, int w, int h, int fine);
+/* Averages samples to pixels, in place: pixel then holds h/fine rows of w/fine. */
 void raster_resolve(raster *r);
 void raster_close(raster *r);
 

@@ -8,6 +8,7 @@
 
 #define HUGE_VALUE 1e290 /* beyond it values are cut so that differences stay finite */
 #define TINY_VALUE 1e-290
+#define FAR_OFF 1e3 /* lengths of a scale */
 
 void range_add(range *r, int64_t n, const double *v) {
   for (int64_t i = 0; i < n; i++) {
@@ -84,8 +85,8 @@ scale scale_pad(scale s, double low, double high) {
 }
 
 double scale_unit(const scale *s, double v) {
-  if (!s->log) return (v - s->lo) / (s->hi - s->lo);
-  return v > 0 ? log(v / s->lo) / log(s->hi / s->lo) : -1e3;
+  double t = !s->log ? (v - s->lo) / (s->hi - s->lo) : v > 0 ? log(v / s->lo) / log(s->hi / s->lo) : -FAR_OFF;
+  return fmax(fmin(t, FAR_OFF), -FAR_OFF);
 }
 
 /* n in superscript digits. */
@@ -181,6 +182,7 @@ static void log_ticks(ticks *t, const scale *s, int wanted) {
       if (value < s->lo * (1 - 1e-9) || value > s->hi * (1 + 1e-9) || t->count == TICKS_MAX) continue;
       int major = m == 1 && e % stride == 0, extra = plain && (high - low < 0.75 || m == 1 || m == 2 || m == 5);
       if (m > 1 && !plain && (stride > 1 || last - first > 7)) continue;
+      if (!major && stride > 4) continue;
       tick *at = &t->at[t->count++];
       at->value = value;
       at->minor = !major && !extra;

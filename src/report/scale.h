@@ -26,7 +26,7 @@ scale scale_about_zero(const range *r);            /* [-m, m] */
 scale scale_from_zero(const range *r);             /* 0 is inside */
 scale scale_log(const range *r, double decades);   /* the upper `decades` at most; 0: all */
 scale scale_pad(scale s, double low, double high); /* longer by these fractions of its length */
-double scale_unit(const scale *s, double v);       /* 0 at lo, 1 at hi, not clamped; -1e3 for v ≤ 0 on a log scale */
+double scale_unit(const scale *s, double v); /* 0 at lo, 1 at hi; cut at ±1000, which v ≤ 0 has on a log scale */
 
 enum { TICKS_MAX = 96 };
 typedef struct tick {

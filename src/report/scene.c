@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#define SAMPLES 6.0      /* a point, each way: a multiple of every page's density */
 #define PANEL_MARGIN 2.0 /* points, for lines at the rim */
 
 static void usual_view(view *v, const cx *c, double w, double h, double margin) {
@@ -23,9 +24,9 @@ double scene_aspect(const cx *c) {
 }
 
 dkho_status scene_open(scene *sc, canvas *page, const cx *c, double w, double h) {
-  *sc = (scene){.c = c, .page = page, .fine = page->density * RASTER_FINE};
+  *sc = (scene){.c = c, .page = page, .fine = SAMPLES};
   int wide = (int)floor(w * page->density), high = (int)floor(h * page->density);
-  TRY(raster_open(&sc->r, wide > 1 ? wide : 1, high > 1 ? high : 1));
+  TRY(raster_open(&sc->r, wide > 1 ? wide : 1, high > 1 ? high : 1, (int)lround(SAMPLES / page->density)));
   usual_view(&sc->v, c, sc->r.w, sc->r.h, PANEL_MARGIN * sc->fine);
   dkho_status s = surface_open(&sc->s, c, sc->v.centre);
   if (s != DKHO_OK) {
