@@ -25,6 +25,6 @@ learns darcy p 4
 learns darcy q 16
 learns darcy w 16
 learns torus u 6
-learns cavity B 12
+learns cavity B 16
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
