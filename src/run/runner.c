@@ -310,3 +310,8 @@ dkho_status runner_predict(runner *r, const runner_batch *b) {
 const char *runner_engine(const runner *r) {
   return r->f ? "fused" : "tape";
 }
+
+double runner_work(const runner *r) {
+  if (!r->f) return 0;
+  return r->mode == ENGINE_TRAIN ? fused_work_step(r->f) : fused_work_forward(r->f);
+}

@@ -26,5 +26,7 @@ void runner_bind(runner *r, const real *weights);
 dkho_status runner_gradient(runner *r, const runner_batch *b, double weight, double *sum, real *g);
 dkho_status runner_predict(runner *r, const runner_batch *b);
 const char *runner_engine(const runner *r); /* "fused" or "tape" */
+/* Multiply-adds of one sample forward, or in a training step: the useful ones (kern/fused.h); 0 on the tape. */
+double runner_work(const runner *r);
 
 #endif
