@@ -368,6 +368,7 @@ static dkho_status go(const dataset *d, const run_config *cfg, const char *run, 
   t.started = t.saved = now();
   dkho_status s = prepare(&t);
   if (s == DKHO_OK) s = resume ? load_checkpoint(&t) : write_config(&t);
+  if (s == DKHO_OK && t.epoch > 0) s = write_history(&t); /* a kill may have cut off the last row */
   if (s == DKHO_OK) s = write_manifest(&t);
   if (s == DKHO_OK) bind(&t);
   while (s == DKHO_OK && t.epoch < cfg->epochs) s = run_epoch(&t);
