@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
 
   double sum = 0;
   for (int64_t i = 0; i < field.rows * field.channels; i++) sum += (double)out[i] * (double)out[i];
-  printf("%s: %lld values of degree %d, mean square %.6g\n", field.name, (long long)(field.rows * field.channels),
+  printf("%s: %lld values of degree %d, mean square %.6E\n", field.name, (long long)(field.rows * field.channels),
          field.degree, sum / (double)(field.rows * field.channels));
   free(out);
   dkho_dataset_free(data);

@@ -14,8 +14,21 @@ done
 "$work/train" "$work/data.st" "$work/run" >"$work/out"
 grep -q '"rel_l2"' "$work/out"
 "$work/predict" "$work/run" "$work/data.st" | grep -q '^u: 240 values of degree 0, mean square'
+if command -v gfortran >/dev/null; then # the Fortran program says the same as the C program
+  # shellcheck disable=SC2046
+  gfortran -Wall -Werror $san "$source_dir/examples/predict.f90" -J "$work" -o "$work/predict_f" $(pkg-config --libs dkho)
+  "$work/predict" "$work/run" "$work/data.st" >"$work/c.out"
+  "$work/predict_f" "$work/run" "$work/data.st" | diff - "$work/c.out"
+fi
 cp "$work/run/best.st" "$work/model.st"; rm -r "$work/run"
 "$work/predict" "$work/model.st" "$work/data.st" | grep -q '^u: 240 values'
+# predicting needs neither CHOLMOD nor ARPACK: with both made unusable the program says the same
+if [ -z "$san" ]; then
+  printf '#include <stdlib.h>\nint cholmod_start(void) { abort(); }\nint dsaupd_c(void) { abort(); }\n' >"$work/without.c"
+  cc -shared -fPIC "$work/without.c" -o "$work/without.so"
+  diff <("$work/predict" "$work/model.st" "$work/data.st") <(LD_PRELOAD="$work/without.so" "$work/predict" "$work/model.st" "$work/data.st")
+  if (LD_PRELOAD="$work/without.so" "$work/train" "$work/again.st" "$work/again" >"$work/out" 2>&1) 2>/dev/null; then exit 1; fi
+fi
 if "$work/predict" "$work/data.st" "$work/data.st" 2>"$work/err"; then exit 1; fi
 grep -q 'is a dataset, not a model' "$work/err"
 echo "1 passed, 0 failed"

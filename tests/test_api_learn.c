@@ -220,6 +220,21 @@ static void test_choices(void **state) {
   }
 }
 
+/* Directories above a run are made too. */
+static void test_deep_run(void **state) {
+  (void)state;
+  dkho_train_options o = api_options();
+  char deep[256];
+  dkho_model *m;
+  o.epochs = 1;
+  snprintf(deep, sizeof deep, "%s/a//run/", w.file);
+  FINE(dkho_train(w.data, deep, &o));
+  FINE(dkho_model_load(&m, deep));
+  dkho_model_free(m);
+  REFUSED(DKHO_E_IO, dkho_train(w.data, "", &o), "directory");
+  api_remove(w.out);
+}
+
 static int stop_at_once(void *count) {
   return ++*(int *)count >= 2;
 }
@@ -509,18 +524,13 @@ static void test_describe(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_generate),
-                                     cmocka_unit_test(test_dataset),
-                                     cmocka_unit_test(test_bad_options),
-                                     cmocka_unit_test(test_parameter_count),
-                                     cmocka_unit_test(test_choices),
-                                     cmocka_unit_test(test_stop_and_resume),
-                                     cmocka_unit_test(test_evaluate),
-                                     cmocka_unit_test(test_predict),
-                                     cmocka_unit_test(test_predict_nonfinite),
-                                     cmocka_unit_test(test_model_complex),
-                                     cmocka_unit_test(test_predict_from_threads),
-                                     cmocka_unit_test(test_predict_file),
-                                     cmocka_unit_test(test_describe)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_generate),        cmocka_unit_test(test_dataset),
+      cmocka_unit_test(test_bad_options),     cmocka_unit_test(test_parameter_count),
+      cmocka_unit_test(test_choices),         cmocka_unit_test(test_deep_run),
+      cmocka_unit_test(test_stop_and_resume), cmocka_unit_test(test_evaluate),
+      cmocka_unit_test(test_predict),         cmocka_unit_test(test_predict_nonfinite),
+      cmocka_unit_test(test_model_complex),   cmocka_unit_test(test_predict_from_threads),
+      cmocka_unit_test(test_predict_file),    cmocka_unit_test(test_describe)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

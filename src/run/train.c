@@ -172,10 +172,22 @@ static void sweep(const char *run) {
   if (d) closedir(d);
 }
 
+/* The directory and those above it. */
+static dkho_status make_directory(const char *dir) {
+  char path[PATH_LIMIT];
+  snprintf(path, sizeof path, "%s", dir);
+  for (char *at = path + 1; *path && (at = strchr(at, '/')); at++) {
+    *at = 0;
+    TRY(file_mkdir(path));
+    *at = '/';
+  }
+  return file_mkdir(dir);
+}
+
 /* Only when everything else is ready: a directory with a config.json is a run, and a run is never written over. */
 static dkho_status write_config(const trainer *t) {
   char path[PATH_LIMIT];
-  TRY(file_mkdir(t->dir));
+  TRY(make_directory(t->dir));
   sweep(t->dir);
   return config_write(t->cfg, in_dir(t, "config.json", path), 0);
 }
