@@ -193,6 +193,12 @@ DKHO_API dkho_status dkho_train_resume(const char *run, const char *data, const 
 DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_options *options, int64_t *count);
 /* Metrics of the selected model on a split ("test"), as JSON. data NULL: the path in config.json. */
 DKHO_API dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json);
+/* The metrics that judge a run's target, as a JSON array of {"key", "title", "better": 1 or -1, "join"}. */
+DKHO_API dkho_status dkho_metric_list(const char *run, const char *data, char **json);
+/* How far two separately trained runs contradict each other: the mean over a split of ‖d û - ŵ‖ / ‖ŵ‖, û of degree k by
+ * `lower`, ŵ of degree k+1 by `upper`, both trained on the same data. */
+DKHO_API dkho_status dkho_compatibility(const char *lower, const char *upper, const char *data, const char *split,
+                                        int threads, double *out);
 
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
  * One self-contained file: weights, complex, operators, bases, scaling. Predicting may be done from many threads at once
