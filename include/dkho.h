@@ -199,6 +199,11 @@ DKHO_API dkho_status dkho_metric_list(const char *run, const char *data, char **
  * `lower`, ŵ of degree k+1 by `upper`, both trained on the same data. */
 DKHO_API dkho_status dkho_compatibility(const char *lower, const char *upper, const char *data, const char *split,
                                         int threads, double *out);
+/* What a run has to be compared with, as JSON: {"target", "rows": [{"name", "what", "metrics"}, …], "cost"}: trivial predictors
+ * and linear regression on the same training samples, judged on the test split by the target's metrics; time per sample of
+ * the classical solver and of the model with these threads, and after how many solves training has paid for itself
+ * ("never" when it does not). */
+DKHO_API dkho_status dkho_honesty(const char *run, const char *data, int threads, char **json);
 
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
  * One self-contained file: weights, complex, operators, bases, scaling. Predicting may be done from many threads at once
