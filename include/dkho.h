@@ -204,6 +204,16 @@ DKHO_API dkho_status dkho_compatibility(const char *lower, const char *upper, co
  * the classical solver and of the model with these threads, and after how many solves training has paid for itself
  * ("never" when it does not). */
 DKHO_API dkho_status dkho_honesty(const char *run, const char *data, int threads, char **json);
+/* The phase diagnostic on the test split: whether the corrections that a model's relation makes are large where the reference
+ * field is. JSON: {"score", "degree", "q", "adjacency", "instances", "population": {"rho": [mean, deviation], "dice", "lift",
+ * "enrichment", "permuted_dice", "permuted_enrichment", "above_chance"}, "cases": [{"sample", "dice", …}], "each"}. */
+typedef struct dkho_phase_options {
+  double q;          /* top fraction that is compared; 0: the benchmark's own */
+  int zero_diagonal; /* 1: smooth by neighbours alone, without the diagonal that products of incidence matrices have */
+  int64_t limit;     /* at most so many test samples; 0: all */
+} dkho_phase_options;
+DKHO_API dkho_status dkho_phase(const char *run, const char *data, int threads, const dkho_phase_options *options,
+                                char **json);
 
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
  * One self-contained file: weights, complex, operators, bases, scaling. Predicting may be done from many threads at once

@@ -4,6 +4,7 @@
 
 #include "run/config.h"
 #include "run/evaluate.h"
+#include "run/phase.h"
 
 enum { PATH_LIMIT = 4096 };
 
@@ -22,5 +23,9 @@ dkho_status opened_model(opened *out, const char *run, const char *data, int thr
 void opened_close(opened *r);
 /* The samples of "train", "val" or "test"; an error when there are none. */
 dkho_status opened_split(const opened *r, const char *split, const int64_t **sample, int64_t *count);
+
+/* The phase diagnostic over the test split (at most `limit` samples of it, 0: all), after checking that the recorded model is
+ * the one that predicts. */
+dkho_status api_phase(opened *r, int64_t limit, const phase_request *request, phase_result *out);
 
 #endif
