@@ -215,6 +215,12 @@ typedef struct dkho_phase_options {
 DKHO_API dkho_status dkho_phase(const char *run, const char *data, int threads, const dkho_phase_options *options,
                                 char **json);
 
+/* How fast this machine trains and predicts, as JSON: the multiply-add peak measured in the same run, and for every
+ * problem ("darcy", "torus", "cavity"; NULL: all three), size and number of threads (1 and `threads`) the milliseconds per
+ * sample of a training step (batch 16) and of predictions (batch 1 and 16), GFLOP/s, share of the peak, memory. */
+DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const char *resolution, int threads,
+                                double seconds, char **json);
+
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
  * One self-contained file: weights, complex, operators, bases, scaling. Predicting may be done from many threads at once
  * on one handle. */
