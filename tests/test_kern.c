@@ -167,36 +167,49 @@ static void norm_case(const kern *k, int tiles, int ch) {
   size_t s = (size_t)(ch + 3) * W, n = (size_t)tiles * s;
   float *u = noise(n, 1, 2), *a = noise(n, 1, 2), *gain = noise((size_t)ch, 2, 1), *shift = noise((size_t)ch, 3, 1);
   float *g = noise(n, 4, 1), *gr = noise(n, 4, 1), *lanes = noise((size_t)ch * 2 * W, 5, 1);
-  float *lanes_r = noise((size_t)ch * 2 * W, 5, 1);
-  float *h = noise(n, 6, 1), *hr = noise(n, 6, 1), *y = noise(n, 7, 1), *yr = noise(n, 7, 1);
+  float *lanes_r = noise((size_t)ch * 2 * W, 5, 1), *h = noise(n, 6, 1), *hr = noise(n, 6, 1);
   float *rs = noise((size_t)tiles * W, 8, 1), *rsr = noise((size_t)tiles * W, 8, 1);
-  k->norm(tiles, ch, u, s, gain, shift, h, s, rs, y, s);
-  kern_ref.norm(tiles, ch, u, s, gain, shift, hr, s, rsr, yr, s);
-  assert_close("norm", k, n, y, yr, 1e-4); /* width 2 can divide by a small spread */
-  assert_close("norm xhat", k, n, h, hr, 1e-4);
+  double loose = ch < 4 ? 1e-3 : 2e-5; /* few channels can divide by a small spread */
+  k->norm(tiles, ch, u, s, h, s, rs);
+  kern_ref.norm(tiles, ch, u, s, hr, s, rsr);
+  assert_close("norm", k, n, h, hr, loose);
+  assert_close("norm rstd", k, (size_t)tiles * W, rs, rsr, loose);
   k->norm_back(tiles, ch, g, s, hr, s, rsr, gain, u, s, g, s, lanes);
   kern_ref.norm_back(tiles, ch, gr, s, hr, s, rsr, gain, u, s, gr, s, lanes_r);
   assert_close("norm_back", k, n, g, gr, ch < 4 ? 1e-2 : 5e-5);
   assert_close("norm_back lanes", k, (size_t)ch * 2 * W, lanes, lanes_r, 1e-5);
-  k->gelu_norm(tiles, ch, u, s, gain, shift, y, s);
-  kern_ref.gelu_norm(tiles, ch, u, s, gain, shift, yr, s);
-  assert_close("gelu_norm", k, n, y, yr, 1e-4);
-  k->gelu_norm_keep(tiles, ch, u, s, gain, shift, h, s, rs, y, s);
-  assert_close("gelu_norm_keep", k, n, y, yr, 1e-4);
-  kern_ref.gelu_norm_keep(tiles, ch, a, s, gain, shift, hr, s, rsr, yr, s);
+  k->gelu_norm(tiles, ch, u, s, h, s);
+  kern_ref.gelu_norm(tiles, ch, u, s, hr, s);
+  assert_close("gelu_norm", k, n, h, hr, loose);
+  k->gelu_norm_keep(tiles, ch, u, s, h, s, rs);
+  assert_close("gelu_norm_keep", k, n, h, hr, loose);
+  kern_ref.gelu_norm_keep(tiles, ch, a, s, hr, s, rsr);
   assert_close("gelu slope", k, n, u, a, 1e-6);
-  assert_close("gelu_norm xhat", k, n, h, hr, 1e-4);
-  k->affine(tiles, ch, h, s, gain, shift, y, s);
-  kern_ref.affine(tiles, ch, h, s, gain, shift, yr, s);
-  assert_close("affine", k, n, y, yr, 1e-6);
-  k->affine(tiles, ch, u, s, NULL, NULL, y, s);
-  for (int t = 0; t < tiles; t++) assert_memory_equal(y + (size_t)t * s, u + (size_t)t * s, (size_t)ch * W * sizeof *u);
-  void *all[] = {u, a, gain, shift, g, gr, lanes, lanes_r, h, hr, y, yr, rs, rsr};
+  assert_close("gelu_norm rstd", k, (size_t)tiles * W, rs, rsr, loose);
+  k->affine(tiles, ch, h, s, gain, shift, g, s);
+  kern_ref.affine(tiles, ch, h, s, gain, shift, gr, s);
+  assert_close("affine", k, n, g, gr, 5e-5);
+  k->affine(tiles, ch, u, s, NULL, NULL, g, s);
+  for (int t = 0; t < tiles; t++) assert_memory_equal(g + (size_t)t * s, u + (size_t)t * s, (size_t)ch * W * sizeof *u);
+  void *all[] = {u, a, gain, shift, g, gr, lanes, lanes_r, h, hr, rs, rsr};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
+}
+
+/* A constant row has no spread: xhat is zero, not noise; a far offset costs no accuracy. */
+static void check_offsets(const kern *k) {
+  enum { CH = 32 };
+  float u[CH * W], h[CH * W], hr[CH * W], rstd[W];
+  rng r = rng_open(7, RNG_TEST, 0);
+  for (int e = 0; e < CH * W; e++) u[e] = e % W == 0 ? 3 : (float)(1000 * (e % W) + rng_normal(&r));
+  k->norm(1, CH, u, CH * W, h, CH * W, rstd);
+  kern_ref.norm(1, CH, u, CH * W, hr, CH * W, rstd);
+  assert_close("norm of offset rows", k, CH * W, h, hr, 1e-3); /* the input itself has 1e-3 of rounding there */
+  for (int c = 0; c < CH; c++) assert_true(fabsf(h[c * W]) < 1e-3F);
 }
 
 static void check_norms(const kern *k) {
   for (int i = 0; i < WIDTHS; i++) norm_case(k, 1 + i % 4, widths[i]);
+  check_offsets(k);
 }
 
 static void test_norms(void **state) {

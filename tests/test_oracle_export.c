@@ -15,10 +15,12 @@ typedef struct exported {
 
 static dkho_status export_solve(exported *x, const char *name, const char *resolution) {
   double *varying[PROBLEM_FIELDS_MAX];
+  void *work;
   TRY(problem_find(name, &x->p));
   TRY(x->p->build(&x->c, resolution));
   TRY(x->p->prepare(&x->state, x->c, 42));
-  TRY(problem_solve_once(x->p, x->state, x->c, 42, 0, &x->mem, varying));
+  TRY(problem_room(x->p, x->state, x->c, &x->mem, varying, &work));
+  TRY(problem_group(x->p, x->state, x->c, work, 42, 0, varying));
   for (int i = 0, j = 0; i < x->p->fields; i++) {
     const data_field *f = &x->p->field[i];
     if (f->role != DATA_STATIC) {

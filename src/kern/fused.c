@@ -155,17 +155,17 @@ static dkho_status alloc_rank(fused *f, packed_rank *r) {
   size_t h = (size_t)f->s.h, in = h + 2 * (size_t)f->s.c;
   TRY(take_reals(f, in * h, &r->w1));
   TRY(take_reals(f, in * h, &r->w1t));
-  real **square[] = {&r->w2, &r->w2t, &r->skip, &r->skipt},
-       **row[] = {&r->b1, &r->gain1, &r->shift1, &r->b2, &r->gain, &r->shift};
+  real **square[] = {&r->w2, &r->w2t, &r->skip, &r->skipt};
+  real **row[] = {&r->b1, &r->gain1, &r->carry, &r->lift, &r->gain};
   for (int i = 0; i < 4; i++) TRY(take_reals(f, h * h, square[i]));
-  for (int i = 0; i < 6; i++) TRY(take_reals(f, h, row[i]));
+  for (int i = 0; i < 5; i++) TRY(take_reals(f, h, row[i]));
   return alloc_maps(f, &r->maps);
 }
 
 static dkho_status alloc_codec(fused *f, packed_codec *p, int in, int out, int fixed, int global) {
   size_t h = (size_t)f->s.h;
-  real **rows[] = {&p->b1, &p->gain, &p->shift};
-  for (int i = 0; i < 3; i++) TRY(take_reals(f, h, rows[i]));
+  TRY(take_reals(f, h, &p->b1));
+  TRY(take_reals(f, h, &p->gain));
   TRY(take_reals(f, (size_t)in * h, &p->w1));
   TRY(take_reals(f, (size_t)in * h, &p->w1t));
   TRY(take_reals(f, h * (size_t)out, &p->w2));
@@ -225,7 +225,6 @@ dkho_status fused_create(fused **out, const kern *k, const fused_shape *shape, c
   if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
   f->k = k;
   f->s = *shape;
-  f->block = shape->h <= 32 ? 8 : 4;
   dkho_status s = build(f, mesh, fixed);
   if (s == DKHO_OK)
     *out = f;

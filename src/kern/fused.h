@@ -1,7 +1,8 @@
 /* fused.h: the whole DKHO network ("full" variant) as one forward and one hand-written backward on raw arrays: encoder,
  * Dirac–Kuramoto layers, decoder. The same mathematics composed of plain tape operations is its definition and its test;
  * here it is organised for the machine:
- *  - the readout matrix is folded into the update's first matrix, static encoder columns are multiplied once per step,
+ *  - the readout matrix is folded into the update's first matrix, gains and shifts of norms into the matrices that read
+ *    them; static encoder columns are multiplied once per step,
  *    global ones once per sample, the conditioning maps once per layer; the last layer updates the target degree only and
  *    its substeps only what that degree can feel;
  *  - a sample runs through the whole network before the next begins; a pass takes a block of simplices through all its
@@ -79,8 +80,8 @@ double fused_work_step(const fused *f);
 
 /* After every change of the parameters: folds, transposes, multiplies the static columns. Borrows nothing. */
 void fused_prepare(fused *f, pool *p, const real *params);
-/* grads += the packed gradient, unfolded to the caller's layout. `params` as given to fused_prepare. */
-void fused_collect(const fused *f, const real *params, const real *packed, real *grads);
+/* grads += the packed gradient, unfolded to the caller's layout. `params` as given to fused_prepare; packed is used up. */
+void fused_collect(const fused *f, const real *params, real *packed, real *grads);
 
 typedef struct fused_sample {
   const real *varying[FUSED_DEGREES]; /* n[k] × varying[k].count, row-major */

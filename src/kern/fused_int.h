@@ -5,20 +5,22 @@
 #include "base/mem.h"
 #include "kern/fused.h"
 
-enum { LANES = KERN_LANES, DEG = FUSED_DEGREES, CHUNK = 64 /* tiles a chunk */ };
+enum { LANES = KERN_LANES, DEG = FUSED_DEGREES, CHUNK = 64, BLOCK = 4 }; /* tiles a chunk, a block */
 
-/* Weights as the passes want them, rebuilt by fused_prepare. */
+/* Weights as the passes want them, rebuilt by fused_prepare. States are kept without the affine part of their norm; it is
+ * folded into every matrix that reads them ("in" below), while transposes, for the way back, are of the bare matrices. */
 typedef struct packed_maps {
-  real *w, *b, *wt; /* h × 3c, 3c, 3c × h */
+  real *w, *b, *wt; /* in: h × 3c, 3c; bare: 3c × h */
 } packed_maps;
 
 typedef struct packed_rank {
-  real *w1, *b1, *w1t;  /* [W_z; W_read W_p]: (h+2c) × h, b_1 + b_read W_p, and the transpose */
-  real *gain1, *shift1; /* h */
-  real *w2, *b2, *w2t;  /* h × h */
-  real *skip, *skipt;   /* h × h */
-  real *gain, *shift;   /* h */
-  packed_maps maps;     /* of this layer, fed by the pass before */
+  real *w1, *b1, *w1t; /* in [W_z; W_read W_p]: (h+2c) × h, b_1 + b_read W_p; bare h × (h+2c) */
+  real *w2, *w2t;      /* in: h × h; bare: h × h */
+  real *gain1;         /* of the inner norm */
+  real *skip, *skipt;  /* h × h */
+  real *carry, *lift;  /* z + b_2 + shift_1 W_2 = carry ⊙ xhat + lift */
+  real *gain;          /* of the layer's norm */
+  packed_maps maps;    /* of this layer, fed by the pass before */
   real sigma;
 } packed_rank;
 
@@ -28,8 +30,8 @@ typedef struct packed_layer {
 } packed_layer;
 
 typedef struct packed_codec {
-  real *w1, *b1, *w1t, *gain, *shift, *w2, *b2, *w2t; /* encoder: w1 holds the varying rows only */
-  real *fixed, *global;                               /* encoder: fixed.count × h, global.count × h */
+  real *w1, *b1, *w1t, *gain, *w2, *b2, *w2t; /* encoder: w1 holds the varying rows only */
+  real *fixed, *global;                       /* encoder: fixed.count × h, global.count × h */
 } packed_codec;
 
 /* A unit is what one backward pass accumulates: places, from the unit's start, of its gradients. Rows are padded to
@@ -46,7 +48,7 @@ typedef struct chunk {
 struct fused {
   const kern *k;
   fused_shape s;
-  int tiles[DEG], block;
+  int tiles[DEG];
   kern_gather up[DEG], down[DEG], up_adj[DEG], down_adj[DEG];
   real *fixed[DEG];         /* [t][fixed.count] */
   real *fixed_product[DEG]; /* [t][h] */
@@ -62,9 +64,8 @@ struct fused {
 
 /* Block buffers of one thread. */
 typedef struct scratch {
-  real *x;                   /* [block][h+2c] */
-  real *a, *hat, *hid, *g;   /* [block][h] */
-  real *small, *rows, *rstd; /* [block][max(3c, 2c, outputs)], transposed cotangents, [block][1] */
+  real *a, *hat, *g;         /* [block][h] */
+  real *small, *rows, *rstd; /* [block][max(3c, outputs)], transposed cotangents, [block][1] */
   real *lanes;               /* [4][h] lane sums of norm gradients */
 } scratch;
 
@@ -72,7 +73,7 @@ typedef struct scratch {
 typedef struct sample_state {
   real *varying[DEG];                /* [t][varying.count] */
   real *row[DEG];                    /* h: bias and global columns of the encoder */
-  real *z[FUSED_LAYERS + 1][DEG];    /* [t][h]: encoder output, then normalised states */
+  real *z[FUSED_LAYERS + 1][DEG];    /* [t][h+2c]: encoder output, then normalised states; cos θ, sin θ */
   real *rstd[FUSED_LAYERS + 1][DEG]; /* [t][1] */
   real *maps[FUSED_LAYERS][DEG];     /* [t][3c] */
   real **theta[DEG];                 /* layers·substeps + 1 arrays [t+1][c] */
@@ -92,6 +93,7 @@ struct fused_team {
   sample_state *state; /* one per thread that takes whole samples */
   scratch *work;       /* one per thread */
   real *packed;        /* samples × grads */
+  int stagger;         /* lines by which the last array was moved */
   arena mem;
 };
 

@@ -104,8 +104,6 @@ static dkho_status backward(pass *p, const fused_sample *in) {
   unsigned all = (1U << f->s.degrees) - 1;
   memset(s->packed, 0, f->grads * sizeof *s->packed);
   for (int k = 0; k < f->s.degrees; k++) {
-    zero(s->gz[k], f->tiles[k], f->s.h);
-    zero(s->gz0[k], f->tiles[k], f->s.h);
     zero(s->gt[k], f->tiles[k], f->s.c);
   }
   TRY(run_chunks(p, 1U << f->s.target, decoder_back_chunk, decoder_unit));

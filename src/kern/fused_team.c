@@ -1,12 +1,15 @@
 /* fused_team.c: the buffers of samples in flight and of threads, planned up front. */
 #include "kern/fused_int.h"
 
-/* `count` numbers from the arena; the first failure is remembered and makes the rest do nothing. */
+/* `count` numbers from the arena; the first failure is remembered and makes the rest do nothing. Arrays begin at
+ * different places within a page: loads that lie a multiple of 4096 bytes behind a recent store would wait for it. */
 static real *reals(fused_team *t, size_t count, dkho_status *s) {
   if (*s != DKHO_OK) return NULL;
-  real *x = arena_take(&t->mem, count, sizeof *x);
-  if (!x) *s = DKHO_E_MEMORY;
-  return x;
+  enum { PAGE_LINES = 64 };
+  t->stagger = (t->stagger + 17) % PAGE_LINES;
+  real *x = arena_take(&t->mem, count + PAGE_LINES * LANES, sizeof *x);
+  if (!x) return (*s = DKHO_E_MEMORY), NULL;
+  return x + t->stagger * LANES;
 }
 
 static real *tiles(fused_team *t, int count, int ch, dkho_status *s) {
@@ -21,7 +24,7 @@ static dkho_status plan_degree(fused_team *t, sample_state *st, int k) {
   st->row[k] = reals(t, (size_t)h, &s);
   for (int l = 0; l <= f->s.layers; l++) {
     if (l == f->s.layers && k != f->s.target) continue;
-    st->z[l][k] = tiles(t, n, h, &s);
+    st->z[l][k] = tiles(t, n, h + 2 * c, &s);
     st->rstd[l][k] = tiles(t, n, 1, &s);
     if (l < f->s.layers) st->maps[l][k] = tiles(t, n, 3 * c, &s);
   }
@@ -53,12 +56,10 @@ static dkho_status plan_state(fused_team *t, sample_state *st, int wide) {
 
 static dkho_status plan_scratch(fused_team *t, scratch *w) {
   const fused *f = t->f;
-  int n = f->block, h = f->s.h, c = f->s.c, small = 3 * c > f->s.outputs ? 3 * c : f->s.outputs;
+  int n = BLOCK, h = f->s.h, c = f->s.c, small = 3 * c > f->s.outputs ? 3 * c : f->s.outputs;
   dkho_status s = DKHO_OK;
-  w->x = tiles(t, n, h + 2 * c, &s);
   w->a = tiles(t, n, h, &s);
   w->hat = tiles(t, n, h, &s);
-  w->hid = tiles(t, n, h, &s);
   w->g = tiles(t, n, h, &s);
   w->small = tiles(t, n, small, &s);
   w->rows = tiles(t, n, kern_pad(h > small ? h : small), &s);

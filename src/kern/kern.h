@@ -76,6 +76,9 @@ typedef struct kern {
    * Y = X W + b, or Y += X W + b when `add`; b NULL is zero. */
   void (*mm)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
              real *y, size_t ys);
+  /* The same, and on the way brings the `lines` cache lines (64 bytes) at `ahead`, which the caller will want next. */
+  void (*mm_ahead)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
+                   real *y, size_t ys, const real *ahead, size_t lines);
   /* R[16t+l][ch] = X[t][ch][l], rows of length ldr = kern_pad(ch), padded with zeros. */
   void (*transpose)(int tiles, const real *x, size_t xs, int ch, real *r);
   /* g_W += Xᵀ R, for R (16·tiles × kern_pad(out)) the transposed cotangent of Y; g_W in × kern_pad(out). */
@@ -85,16 +88,13 @@ typedef struct kern {
 
   /* y = gain ⊙ x + shift; gain NULL: y = x. */
   void (*affine)(int tiles, int ch, const real *x, size_t xs, const real *gain, const real *shift, real *y, size_t ys);
-  /* Layer norm over the channels, eps 1e-5: xhat = (u - mean)/√(var + eps), rstd = 1/√(var + eps) [t][1],
-   * y = gain ⊙ xhat + shift. xhat may be u. */
-  void (*norm)(int tiles, int ch, const real *u, size_t us, const real *gain, const real *shift, real *xhat, size_t hs,
-               real *rstd, real *y, size_t ys);
-  /* y = norm(gelu(a)). */
-  void (*gelu_norm)(int tiles, int ch, const real *a, size_t as, const real *gain, const real *shift, real *y,
-                    size_t ys);
-  /* The same for the way back: keeps xhat, rstd and, in place of a, the slope gelu'(a). */
-  void (*gelu_norm_keep)(int tiles, int ch, real *a, size_t as, const real *gain, const real *shift, real *xhat,
-                         size_t hs, real *rstd, real *y, size_t ys);
+  /* Layer norm over the channels without its affine part, eps 1e-5: xhat = (u - mean)/√(var + eps), rstd =
+   * 1/√(var + eps) [t][1]. xhat may be u. Callers fold gain and shift into the next matrix. */
+  void (*norm)(int tiles, int ch, const real *u, size_t us, real *xhat, size_t hs, real *rstd);
+  /* xhat = norm(gelu(a)); xhat may be a. */
+  void (*gelu_norm)(int tiles, int ch, real *a, size_t as, real *xhat, size_t hs);
+  /* The same for the way back: keeps rstd and, in place of a, the slope gelu'(a). */
+  void (*gelu_norm_keep)(int tiles, int ch, real *a, size_t as, real *xhat, size_t hs, real *rstd);
   /* g_u = slope ⊙ rstd (q - mean q - xhat mean(q ⊙ xhat)), q = gain ⊙ g_y; slope NULL is one. g_u may be g_y.
    * lanes [2][ch][16] += g_y ⊙ xhat and g_y, tile by tile. */
   void (*norm_back)(int tiles, int ch, const real *gy, size_t gs, const real *xhat, size_t hs, const real *rstd,

@@ -18,6 +18,12 @@ static void ref_mm(int tiles, const real *x, size_t xs, int in, const real *w, i
       }
 }
 
+static void ref_mm_ahead(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b,
+                         int add, real *y, size_t ys, const real *ahead, size_t lines) {
+  (void)ahead, (void)lines;
+  ref_mm(tiles, x, xs, in, w, ld, out, b, add, y, ys);
+}
+
 static void ref_transpose(int tiles, const real *x, size_t xs, int ch, real *r) {
   int ldr = kern_pad(ch);
   for (int t = 0; t < tiles; t++, x += xs)
@@ -53,19 +59,14 @@ static void ref_affine(int tiles, int ch, const real *x, size_t xs, const real *
       for (int l = 0; l < W; l++) y[k * W + l] = gain ? gain[k] * x[k * W + l] + shift[k] : x[k * W + l];
 }
 
-static void ref_norm(int tiles, int ch, const real *u, size_t us, const real *gain, const real *shift, real *xhat,
-                     size_t hs, real *rstd, real *y, size_t ys) {
-  for (int t = 0; t < tiles; t++, u += us, xhat += hs, y += ys, rstd += W)
+static void ref_norm(int tiles, int ch, const real *u, size_t us, real *xhat, size_t hs, real *rstd) {
+  for (int t = 0; t < tiles; t++, u += us, xhat += hs, rstd += W)
     for (int l = 0; l < W; l++) {
       double mean = 0, var = 0;
       for (int k = 0; k < ch; k++) mean += (double)u[k * W + l] / ch;
       for (int k = 0; k < ch; k++) var += ((double)u[k * W + l] - mean) * ((double)u[k * W + l] - mean) / ch;
       rstd[l] = (real)(1 / sqrt(var + norm_eps));
-      for (int k = 0; k < ch; k++) {
-        double h = ((double)u[k * W + l] - mean) / sqrt(var + norm_eps);
-        xhat[k * W + l] = (real)h;
-        y[k * W + l] = (real)((double)gain[k] * h + (double)shift[k]);
-      }
+      for (int k = 0; k < ch; k++) xhat[k * W + l] = (real)(((double)u[k * W + l] - mean) / sqrt(var + norm_eps));
     }
 }
 
@@ -108,21 +109,19 @@ static void ref_map(kern_fn f, size_t n, const real *x, real *y) {
   for (size_t i = 0; i < n; i++) y[i] = (real)apply(f, (double)x[i]);
 }
 
-static void ref_gelu_norm(int tiles, int ch, const real *a, size_t as, const real *gain, const real *shift, real *y,
-                          size_t ys) {
+static void ref_gelu_norm(int tiles, int ch, real *a, size_t as, real *xhat, size_t hs) {
   real rstd[W];
-  for (int t = 0; t < tiles; t++, a += as, y += ys) {
-    ref_map(KERN_GELU, (size_t)(ch * W), a, y);
-    ref_norm(1, ch, y, 0, gain, shift, y, 0, rstd, y, 0);
+  for (int t = 0; t < tiles; t++, a += as, xhat += hs) {
+    ref_map(KERN_GELU, (size_t)(ch * W), a, xhat);
+    ref_norm(1, ch, xhat, 0, xhat, 0, rstd);
   }
 }
 
-static void ref_gelu_norm_keep(int tiles, int ch, real *a, size_t as, const real *gain, const real *shift, real *xhat,
-                               size_t hs, real *rstd, real *y, size_t ys) {
-  for (int t = 0; t < tiles; t++, a += as, xhat += hs, y += ys, rstd += W) {
+static void ref_gelu_norm_keep(int tiles, int ch, real *a, size_t as, real *xhat, size_t hs, real *rstd) {
+  for (int t = 0; t < tiles; t++, a += as, xhat += hs, rstd += W) {
     ref_map(KERN_GELU, (size_t)(ch * W), a, xhat);
     ref_map(KERN_GELU_SLOPE, (size_t)(ch * W), a, a);
-    ref_norm(1, ch, xhat, 0, gain, shift, xhat, 0, rstd, y, 0);
+    ref_norm(1, ch, xhat, 0, xhat, 0, rstd);
   }
 }
 
@@ -276,27 +275,30 @@ static double ref_peak(size_t rounds, real *sink) {
   return (double)rounds * W;
 }
 
-const kern kern_ref = {"ref",
-                       ref_mm,
-                       ref_transpose,
-                       ref_grad_w,
-                       ref_grad_b,
-                       ref_affine,
-                       ref_norm,
-                       ref_gelu_norm,
-                       ref_gelu_norm_keep,
-                       ref_norm_back,
-                       ref_phasor,
-                       ref_phasor_back,
-                       ref_cond,
-                       ref_cond_back,
-                       ref_rel_sin,
-                       ref_rel_step,
-                       ref_rel_sin_back,
-                       ref_rel_step_back,
-                       ref_rel_drive_back,
-                       ref_map,
-                       ref_axpy,
-                       ref_sumsq,
-                       ref_adamw,
-                       ref_peak};
+const kern kern_ref = {
+    .name = "ref",
+    .mm = ref_mm,
+    .mm_ahead = ref_mm_ahead,
+    .transpose = ref_transpose,
+    .grad_w = ref_grad_w,
+    .grad_b = ref_grad_b,
+    .affine = ref_affine,
+    .norm = ref_norm,
+    .gelu_norm = ref_gelu_norm,
+    .gelu_norm_keep = ref_gelu_norm_keep,
+    .norm_back = ref_norm_back,
+    .phasor = ref_phasor,
+    .phasor_back = ref_phasor_back,
+    .cond = ref_cond,
+    .cond_back = ref_cond_back,
+    .rel_sin = ref_rel_sin,
+    .rel_step = ref_rel_step,
+    .rel_sin_back = ref_rel_sin_back,
+    .rel_step_back = ref_rel_step_back,
+    .rel_drive_back = ref_rel_drive_back,
+    .map = ref_map,
+    .axpy = ref_axpy,
+    .sumsq = ref_sumsq,
+    .adamw = ref_adamw,
+    .peak = ref_peak,
+};

@@ -260,7 +260,7 @@ static void add_multipoles(const problem_state *s, rng *r, const double weight[3
 }
 
 /* X = tanh(1.5 F / max|F|) */
-static void draw(const problem_state *s, uint64_t seed, int64_t sample, double *f) {
+static void draw_sample(const problem_state *s, uint64_t seed, int64_t sample, double *f) {
   rng r = rng_open(seed, RNG_SAMPLE, (uint64_t)sample);
   double weight[FAMILIES], sum = 0, largest = 0;
   for (int j = 0; j < FAMILIES; j++) sum += weight[j] = exp(rng_normal(&r));
@@ -270,7 +270,12 @@ static void draw(const problem_state *s, uint64_t seed, int64_t sample, double *
   add_blobs(s->c, &r, weight[1], f);
   add_multipoles(s, &r, weight + 2, f);
   for (int64_t i = 0; i < s->c->n[0]; i++) largest = fmax(largest, fabs(f[i]));
-  for (int64_t i = 0; i < s->c->n[0]; i++) f[i] = (float)tanh(1.5 * f[i] / largest);
+  for (int64_t i = 0; i < s->c->n[0]; i++) f[i] = tanh(1.5 * f[i] / largest);
+}
+
+static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+  (void)bytes;
+  for (int k = 0; k < G; k++) draw_sample(s, seed, first + k, block[0] + k * s->c->n[0]);
 }
 
 /* ---- the response ---- */
@@ -370,10 +375,9 @@ static void respond(const problem_state *s, const double *node, int k, const dou
   clamp_and_normalise(c->n[0], y);
 }
 
-static dkho_status solve(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   int64_t n = s->c->n[0];
   scratch w = cut(s, bytes);
-  for (int k = 0; k < G; k++) draw(s, seed, first + k, block[0] + k * n);
   TRY(local_response(s, &w, block[0]));
   for (int k = 0; k < G; k++) respond(s, w.node, k, block[0] + k * n, block[1] + 3 * k * n);
   return DKHO_OK;
@@ -401,5 +405,6 @@ const problem problem_cavity = {
     .release = release,
     .fill = fill,
     .work = work,
+    .draw = draw,
     .solve = solve,
 };

@@ -21,6 +21,7 @@ struct problem_state {
   double *wave;     /* N0 × COLUMNS: cos, sin of each wave at the vertices */
   double *lift[2];  /* A_I,D · indicator of hole j: what a boundary value 1 puts on the right-hand side */
   csr mass;         /* rows of the unknowns */
+  csr flux;         /* N1 × N0: line flux of a potential */
   chol *factor;
 };
 
@@ -79,7 +80,7 @@ static const feat_row rows[] = {
     {"summary", 2, FEAT_SUMMARY, "broadcast(g, mean, moment, rms)"},
 };
 static const feat_summary summaries[] = {
-    {"g", "value(g)"},
+    {"g", "g"},
     {"mean", "average(f, weight)"},
     {"moment", "moment(f, weight, position0)"},
     {"rms", "rms(f, weight, 1e-12, 0)"},
@@ -127,8 +128,41 @@ static void release(problem_state *s) {
   mem_free(s->lift[0]);
   mem_free(s->lift[1]);
   csr_free(&s->mass);
+  csr_free(&s->flux);
   chol_free(s->factor);
   mem_free(s);
+}
+
+/* F = -K∇p on faces; q_e = (area-weighted mean of F over the faces at e)·(x_head - x_tail). As a matrix N1 × N0 acting on p. */
+static dkho_status assemble_flux(problem_state *s) {
+  const cx *c = s->c;
+  int64_t count = 9 * c->n[2], at = 0;
+  int32_t *row = mem_alloc((size_t)count, sizeof *row), *col = mem_alloc((size_t)count, sizeof *col);
+  double *value = mem_alloc((size_t)count, sizeof *value);
+  dkho_status st = DKHO_E_MEMORY;
+  if (row && col && value) {
+    for (int64_t f = 0; f < c->n[2]; f++) {
+      const double *K = s->K + 4 * f;
+      double grad[6];
+      fem_gradients(c, f, grad);
+      for (int j = 0; j < 3; j++) {
+        int64_t e = c->face[2][3 * f + j], a = c->vert[1][2 * e], b = c->vert[1][2 * e + 1];
+        double tx = c->x[2 * b] - c->x[2 * a], ty = c->x[2 * b + 1] - c->x[2 * a + 1], area = 0;
+        for (int64_t q = c->coptr[1][e]; q < c->coptr[1][e + 1]; q++) area += c->measure[2][c->coface[1][q]];
+        double x = tx * K[0] + ty * K[2], y = tx * K[1] + ty * K[3], share = c->measure[2][f] / area;
+        for (int i = 0; i < 3; i++, at++) {
+          row[at] = (int32_t)e;
+          col[at] = c->vert[2][3 * f + i];
+          value[at] = -share * (x * grad[2 * i] + y * grad[2 * i + 1]);
+        }
+      }
+    }
+    st = csr_from_triplets(&s->flux, c->n[1], c->n[0], count, row, col, value);
+  }
+  mem_free(row);
+  mem_free(col);
+  mem_free(value);
+  return st;
 }
 
 /* Splits the stiffness and mass matrices by unknown and boundary vertices, factors the inner block. */
@@ -153,6 +187,7 @@ static dkho_status assemble(problem_state *s) {
       csr_apply(&coupling, 1, hole, s->lift[j]);
     }
   }
+  if (st == DKHO_OK) st = assemble_flux(s);
   if (st == DKHO_OK) st = chol_factor(&s->factor, &inner);
   csr_free(&A);
   csr_free(&M);
@@ -225,14 +260,12 @@ typedef struct scratch {
   double *f, *load;    /* N0 × G, inside × G */
   double *rhs;         /* inside × G, column-major */
   double *p;           /* N0 × G */
-  double *flux;        /* N2 × 2 × G */
   double *q, *w;       /* N1 × G, N2 × G */
-  chol_work *solver;
 } scratch;
 
 static size_t work(const problem_state *s) {
   const cx *c = s->c;
-  return sizeof(double) * G * (size_t)(COLUMNS + 2 * c->n[0] + 2 * s->inside + 2 * c->n[2] + c->n[1] + c->n[2]);
+  return sizeof(double) * G * (size_t)(COLUMNS + 2 * c->n[0] + 2 * s->inside + c->n[1] + c->n[2]);
 }
 
 static scratch cut(const problem_state *s, void *bytes) {
@@ -242,15 +275,14 @@ static scratch cut(const problem_state *s, void *bytes) {
   w.load = w.f + c->n[0] * G;
   w.rhs = w.load + s->inside * G;
   w.p = w.rhs + s->inside * G;
-  w.flux = w.p + c->n[0] * G;
-  w.q = w.flux + 2 * c->n[2] * G;
+  w.q = w.p + c->n[0] * G;
   w.w = w.q + c->n[1] * G;
   return w;
 }
 
 /* a, b ~ N(0,1) for each (m,n), amplitude 0.6/(1+m²+n²), then g1, g2 ~ U[0.5, 1.5]. cos is even and sin odd, so both members of
  * a pair add into one wave: a + a' and b - b'. */
-static void draw(uint64_t seed, int64_t sample, int column, double *coefficient, double g[2]) {
+static void draw_sample(uint64_t seed, int64_t sample, int column, double *coefficient, double g[2]) {
   rng r = rng_open(seed, RNG_SAMPLE, (uint64_t)sample);
   for (int k = 0; k < COLUMNS; k++) coefficient[k * G + column] = 0;
   int before = 0; /* mirrored modes come first, in the opposite order */
@@ -289,51 +321,30 @@ static dkho_status solve_potential(const problem_state *s, const scratch *w, con
   return DKHO_OK;
 }
 
-/* F = -K∇p on faces; q_e = (area-weighted mean of F over the faces at e)·(x_head - x_tail). */
-static void line_flux(const problem_state *s, const scratch *w) {
-  const cx *c = s->c;
-  fem_gradient(c, G, w->p, w->flux);
-  for (int64_t f = 0; f < c->n[2]; f++) {
-    const double *K = s->K + 4 * f;
-    double *x = w->flux + 2 * f * G, *y = x + G;
-    for (int k = 0; k < G; k++) {
-      double gx = x[k], gy = y[k];
-      x[k] = -(K[0] * gx + K[1] * gy);
-      y[k] = -(K[2] * gx + K[3] * gy);
-    }
-  }
-  for (int64_t e = 0; e < c->n[1]; e++) {
-    const int32_t *v = c->vert[1] + 2 * e;
-    double tx = c->x[2 * v[1]] - c->x[2 * v[0]], ty = c->x[2 * v[1] + 1] - c->x[2 * v[0] + 1], area = 0, sum[G] = {0};
-    for (int64_t j = c->coptr[1][e]; j < c->coptr[1][e + 1]; j++) {
-      int64_t f = c->coface[1][j];
-      double A = c->measure[2][f];
-      const double *x = w->flux + 2 * f * G, *y = x + G;
-      area += A;
-      for (int k = 0; k < G; k++) sum[k] += A * (x[k] * tx + y[k] * ty);
-    }
-    for (int k = 0; k < G; k++) w->q[e * G + k] = sum[k] / area;
-  }
-}
-
-static void unpack(int64_t n, const double *rows_of_samples, double *block) {
+static void unpack(int64_t n, const double *by_sample, double *block) {
   for (int k = 0; k < G; k++)
-    for (int64_t i = 0; i < n; i++) block[k * n + i] = rows_of_samples[i * G + k];
+    for (int64_t i = 0; i < n; i++) block[k * n + i] = by_sample[i * G + k];
 }
 
-static dkho_status solve(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+  int64_t n = s->c->n[0];
+  scratch w = cut(s, bytes);
+  for (int k = 0; k < G; k++) draw_sample(seed, first + k, k, w.coefficient, block[4] + 2 * k);
+  /* row-major N0 × G = (N0 × COLUMNS)(COLUMNS × G), written as its column-major transpose */
+  dense_gemm(0, 0, G, n, COLUMNS, 1, w.coefficient, G, s->wave, COLUMNS, 0, w.f, G);
+  unpack(n, w.f, block[0]);
+}
+
+static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   scratch w = cut(s, bytes);
   double(*g)[2] = (double(*)[2])block[4];
-  for (int k = 0; k < G; k++) draw(seed, first + k, k, w.coefficient, g[k]);
-  /* row-major N0 × G = (N0 × COLUMNS)(COLUMNS × G), written as its column-major transpose */
-  dense_gemm(0, 0, G, c->n[0], COLUMNS, 1, w.coefficient, G, s->wave, COLUMNS, 0, w.f, G);
-  for (int64_t i = 0; i < c->n[0] * G; i++) w.f[i] = (float)w.f[i];
+  for (int k = 0; k < G; k++)
+    for (int64_t i = 0; i < c->n[0]; i++) w.f[i * G + k] = block[0][k * c->n[0] + i];
   TRY(solve_potential(s, &w, (const double(*)[2])g));
-  line_flux(s, &w);
+  csr_apply(&s->flux, G, w.p, w.q);
   for (int64_t i = 0; i < c->n[1] * G; i++) w.q[i] = (float)w.q[i]; /* w below belongs to the flux that is kept */
   cx_d(c, 1, G, w.q, w.w);
-  unpack(c->n[0], w.f, block[0]);
   unpack(c->n[0], w.p, block[1]);
   unpack(c->n[1], w.q, block[2]);
   unpack(c->n[2], w.w, block[3]);
@@ -361,5 +372,6 @@ const problem problem_darcy = {
     .release = release,
     .fill = fill,
     .work = work,
+    .draw = draw,
     .solve = solve,
 };

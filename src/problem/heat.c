@@ -60,7 +60,7 @@ static const feat_row rows[] = {
     {"summary", 2, FEAT_SUMMARY, "broadcast(rim, mean, rms)"},
 };
 static const feat_summary summaries[] = {
-    {"rim", "value(rim)"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
+    {"rim", "rim"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
 static const data_recipe recipes[] = {
     {"u", 0.15, 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
     {"q", 0.15, 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"},
@@ -139,8 +139,8 @@ static dkho_status fill(const problem_state *s, const char *name, double *out) {
   return DKHO_OK;
 }
 
-/* Four waves of random amplitude and phase about a random mean. */
-static void draw(const cx *c, uint64_t seed, int64_t sample, double *u, double *rim) {
+/* A random mean and Σ_{m,n ≤ 3} a cos(πmx + φ) cos(πny + ψ), a ~ N(0,1)/(1+m²+n²), φ, ψ uniform; rims ~ U[-1,1). */
+static void draw_sample(const cx *c, uint64_t seed, int64_t sample, double *u, double *rim) {
   rng r = rng_open(seed, RNG_SAMPLE, (uint64_t)sample);
   double mean = rng_range(&r, -0.5, 0.5);
   for (int64_t i = 0; i < c->n[0]; i++) u[i] = mean;
@@ -151,7 +151,11 @@ static void draw(const cx *c, uint64_t seed, int64_t sample, double *u, double *
         u[i] += a * cos(M_PI * m * c->x[2 * i] + px) * cos(M_PI * n * c->x[2 * i + 1] + py);
     }
   for (int j = 0; j < HOLES; j++) rim[j] = rng_range(&r, -1, 1);
-  for (int64_t i = 0; i < c->n[0]; i++) u[i] = (float)u[i];
+}
+
+static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+  (void)bytes;
+  for (int k = 0; k < G; k++) draw_sample(s->c, seed, first + k, block[0] + k * s->c->n[0], block[3] + k * HOLES);
 }
 
 static size_t work(const problem_state *s) {
@@ -173,11 +177,10 @@ static dkho_status step(const problem_state *s, const csr *right, const csr *rim
   return DKHO_OK;
 }
 
-static dkho_status solve(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = c->n[0];
   double *u = bytes, *held = u + n * G, *load = held + n * G;
-  for (int k = 0; k < G; k++) draw(c, seed, first + k, block[0] + k * n, block[3] + k * HOLES);
   for (int64_t i = 0; i < n; i++)
     for (int k = 0; k < G; k++) {
       int32_t l = c->label[0][i];
@@ -222,5 +225,6 @@ const problem problem_heat = {
     .release = release,
     .fill = fill,
     .work = work,
+    .draw = draw,
     .solve = solve,
 };

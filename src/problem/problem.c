@@ -112,6 +112,7 @@ done:
 typedef struct batch {
   const problem *p;
   const problem_state *s;
+  const cx *c;
   uint64_t seed;
   int64_t first, samples; /* of this round; samples ≤ ROUND × PROBLEM_GROUP */
   int varying;            /* fields that are not static */
@@ -123,12 +124,25 @@ typedef struct batch {
   size_t work_bytes;
 } batch;
 
+dkho_status problem_group(const problem *p, const problem_state *s, const cx *c, void *work, uint64_t seed,
+                          int64_t first, double *const *block) {
+  p->draw(s, work, seed, first, block);
+  for (int i = 0, j = 0; i < p->fields; i++) {
+    const data_field *f = &p->field[i];
+    int64_t n = f->role == DATA_INPUT ? PROBLEM_GROUP * c->n[f->degree] * f->channels : 0;
+    for (int64_t a = 0; a < n; a++) block[j][a] = (float)block[j][a];
+    j += f->role != DATA_STATIC;
+  }
+  return p->solve(s, work, block);
+}
+
 static dkho_status solve_group(void *ctx, size_t task, int worker) {
   batch *b = ctx;
   double *block[PROBLEM_FIELDS_MAX];
   for (int j = 0; j < b->varying; j++) block[j] = b->block[j] + (size_t)worker * PROBLEM_GROUP * b->entries[j];
   int64_t at = (int64_t)task * PROBLEM_GROUP, count = b->samples - at < PROBLEM_GROUP ? b->samples - at : PROBLEM_GROUP;
-  TRY(b->p->solve(b->s, b->work + (size_t)worker * b->work_bytes, b->seed, b->first + at, block));
+  void *work = b->work + (size_t)worker * b->work_bytes;
+  TRY(problem_group(b->p, b->s, b->c, work, b->seed, b->first + at, block));
   for (int j = 0; j < b->varying; j++) {
     size_t n = b->entries[j] * (size_t)count, from = b->entries[j] * (size_t)at;
     if (b->field[j]->role == DATA_GLOBAL)
@@ -150,7 +164,7 @@ static void list_varying(batch *b, const problem *p, const cx *c) {
 
 static dkho_status put_samples(dataset_writer *w, const problem *p, const cx *c, const problem_state *s, uint64_t seed,
                                int64_t samples, pool *threads) {
-  batch b = {.p = p, .s = s, .seed = seed, .work_bytes = (p->work(s) + 63) / 64 * 64};
+  batch b = {.p = p, .s = s, .c = c, .seed = seed, .work_bytes = (p->work(s) + 63) / 64 * 64};
   arena mem = {0};
   size_t width = (size_t)pool_width(threads);
   dkho_status st = DKHO_E_MEMORY;
@@ -232,13 +246,12 @@ done:
   return s;
 }
 
-dkho_status problem_solve_once(const problem *p, const problem_state *s, const cx *c, uint64_t seed, int64_t first,
-                               arena *mem, double **block) {
+dkho_status problem_room(const problem *p, const problem_state *s, const cx *c, arena *mem, double **block,
+                         void **work) {
   batch b = {0};
   list_varying(&b, p, c);
-  void *work = arena_take(mem, p->work(s), 1);
-  if (!work) return DKHO_E_MEMORY;
+  if (!(*work = arena_take(mem, p->work(s), 1))) return DKHO_E_MEMORY;
   for (int j = 0; j < b.varying; j++)
     if (!ARENA_NEW(mem, block[j], PROBLEM_GROUP * b.entries[j])) return DKHO_E_MEMORY;
-  return p->solve(s, work, seed, first, block);
+  return DKHO_OK;
 }

@@ -38,10 +38,11 @@ typedef struct problem {
   /* Fills the array of the static field `name`. */
   dkho_status (*fill)(const problem_state *s, const char *name, double *out);
   size_t (*work)(const problem_state *s); /* bytes of scratch per thread, for PROBLEM_GROUP samples */
-  /* Samples first … first+PROBLEM_GROUP-1 from (seed, RNG_SAMPLE, i). block[j] is the j-th field that is not static:
-   * doubles [PROBLEM_GROUP, n, channels]. Inputs must be rounded to float before the solve: the file keeps floats, and the
-   * targets must belong to what it keeps. */
-  dkho_status (*solve)(const problem_state *s, void *work, uint64_t seed, int64_t first, double *const *block);
+  /* block[j] is the j-th field that is not static: doubles [PROBLEM_GROUP, n, channels]. draw fills inputs and globals of
+   * samples first … first+PROBLEM_GROUP-1, each from (seed, RNG_SAMPLE, its number) alone; solve fills the targets that
+   * belong to the inputs and globals in the block, whoever put them there. */
+  void (*draw)(const problem_state *s, void *work, uint64_t seed, int64_t first, double *const *block);
+  dkho_status (*solve)(const problem_state *s, void *work, double *const *block);
 } problem;
 
 /* Fills a static that geometry alone decides: position{k}, label{k} (label2: vertex means), tangent, length, area, normal,
@@ -66,8 +67,11 @@ typedef struct problem_request {
 /* Makes the data set file. */
 dkho_status problem_generate(const problem *p, const problem_request *r, const char *path);
 
-/* The solved group in double, for tests and oracles: blocks as solve() gives them, from one arena. */
-dkho_status problem_solve_once(const problem *p, const problem_state *s, const cx *c, uint64_t seed, int64_t first,
-                               arena *mem, double **block);
+/* For tests and oracles: zeroed blocks of one group, and the scratch that draw and solve want, from an arena. */
+dkho_status problem_room(const problem *p, const problem_state *s, const cx *c, arena *mem, double **block,
+                         void **work);
+/* Draws a group, rounds its inputs to float (the file keeps floats, and targets must belong to what it keeps), solves. */
+dkho_status problem_group(const problem *p, const problem_state *s, const cx *c, void *work, uint64_t seed,
+                          int64_t first, double *const *block);
 
 #endif

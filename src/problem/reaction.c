@@ -53,7 +53,7 @@ static const feat_row rows[] = {
     {"summary", 2, FEAT_SUMMARY, "broadcast(rate, mean, rms)"},
 };
 static const feat_summary summaries[] = {
-    {"rate", "value(rate)"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
+    {"rate", "rate"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
 static const data_recipe recipes[] = {
     {"u", 0.10, 1e-3, 1e-5, 1e-10, 200, 16, 16, 1, "generic"},
     {"m", 0.10, 1e-3, 1e-5, 1e-10, 200, 16, 16, 1, "generic"},
@@ -100,7 +100,7 @@ static dkho_status fill(const problem_state *s, const char *name, double *out) {
 }
 
 /* 3 … 8 blobs with values in [0, 1], rate in [2, 8]. */
-static void draw(const cx *c, uint64_t seed, int64_t sample, double *u, double *rate) {
+static void draw_sample(const cx *c, uint64_t seed, int64_t sample, double *u, double *rate) {
   rng r = rng_open(seed, RNG_SAMPLE, (uint64_t)sample);
   *rate = rng_range(&r, 2, 8);
   int blobs = 3 + (int)rng_below(&r, 6);
@@ -114,7 +114,12 @@ static void draw(const cx *c, uint64_t seed, int64_t sample, double *u, double *
       u[i] += height * exp(-d / (2 * WIDTH * WIDTH));
     }
   }
-  for (int64_t i = 0; i < c->n[0]; i++) u[i] = (float)fmin(u[i], 1);
+  for (int64_t i = 0; i < c->n[0]; i++) u[i] = fmin(u[i], 1);
+}
+
+static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+  (void)bytes;
+  for (int k = 0; k < G; k++) draw_sample(s->c, seed, first + k, block[0] + k * s->c->n[0], block[3] + k);
 }
 
 /* u ← u e^{rt} / (1 + u (e^{rt} - 1)): u' = r u(1-u) exactly over time t. */
@@ -140,11 +145,10 @@ static dkho_status diffuse(const problem_state *s, chol_work *solver, double *u,
   return DKHO_OK;
 }
 
-static dkho_status solve(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = c->n[0];
   double *u = bytes, *right = u + n * G, *columns = right + n * G;
-  for (int k = 0; k < G; k++) draw(c, seed, first + k, block[0] + k * n, block[3] + k);
   for (int64_t i = 0; i < n; i++)
     for (int k = 0; k < G; k++) u[i * G + k] = block[0][k * n + i];
   chol_work *solver = NULL;
@@ -185,5 +189,6 @@ const problem problem_reaction = {
     .release = release,
     .fill = fill,
     .work = work,
+    .draw = draw,
     .solve = solve,
 };

@@ -8,7 +8,6 @@
 #include "data/static.h"
 #include "mesh/generate.h"
 #include "problem/fem.h"
-#include "problem/torus.h"
 
 #include <math.h>
 #include <string.h>
@@ -247,16 +246,8 @@ static scratch cut(const problem_state *s, void *bytes) {
   return (scratch){p[0], p[1], p[2], p[3], p[4], p[5]};
 }
 
-dkho_status torus_march(const problem_state *s, void *bytes, double *u) {
-  scratch w = cut(s, bytes);
-  memcpy(w.u, u, (size_t)s->c->n[0] * G * sizeof *u);
-  TRY(march(s, &w));
-  memcpy(u, w.u, (size_t)s->c->n[0] * G * sizeof *u);
-  return DKHO_OK;
-}
-
 /* b + Σ a exp(-|x - x_c|²/(2·0.15²)), b ~ U[-1,1), 5 … 11 blobs at uniform vertices, a ~ U[0.5,2). */
-static void draw(const cx *c, uint64_t seed, int64_t sample, double *u) {
+static void draw_sample(const cx *c, uint64_t seed, int64_t sample, double *u) {
   rng r = rng_open(seed, RNG_SAMPLE, (uint64_t)sample);
   double offset = rng_range(&r, -1, 1);
   int blobs = 5 + (int)rng_below(&r, 7);
@@ -270,7 +261,11 @@ static void draw(const cx *c, uint64_t seed, int64_t sample, double *u) {
       u[i] += amplitude * exp(-(dx * dx + dy * dy + dz * dz) / (2 * WIDTH * WIDTH));
     }
   }
-  for (int64_t i = 0; i < c->n[0]; i++) u[i] = (float)u[i];
+}
+
+static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+  (void)bytes;
+  for (int k = 0; k < G; k++) draw_sample(s->c, seed, first + k, block[0] + k * s->c->n[0]);
 }
 
 /* q_e = ½(u_tail + u_head) v_e - κ (u_head - u_tail);  m_f = |f|·mean of u over its vertices. */
@@ -286,12 +281,13 @@ static void observe(const problem_state *s, const double *u, double *q, double *
   }
 }
 
-static dkho_status solve(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = c->n[0];
-  for (int k = 0; k < G; k++) draw(c, seed, first + k, block[0] + k * n);
-  memcpy(block[1], block[0], (size_t)n * G * sizeof **block);
-  TRY(torus_march(s, bytes, block[1]));
+  scratch w = cut(s, bytes);
+  memcpy(w.u, block[0], (size_t)n * G * sizeof **block);
+  TRY(march(s, &w));
+  memcpy(block[1], w.u, (size_t)n * G * sizeof **block);
   for (int k = 0; k < G; k++) observe(s, block[1] + k * n, block[2] + k * c->n[1], block[3] + k * c->n[2]);
   return DKHO_OK;
 }
@@ -316,5 +312,6 @@ const problem problem_torus = {
     .release = release,
     .fill = fill,
     .work = work,
+    .draw = draw,
     .solve = solve,
 };

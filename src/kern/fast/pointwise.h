@@ -13,101 +13,145 @@ static void fast_affine(int tiles, int ch, const float *x, size_t xs, const floa
       }
 }
 
-/* Σ_k x_k of one lane group, in four running sums. */
-INLINE vf channel_sum(int ch, const float *x) {
-  vf s[4] = {vset(0), vset(0), vset(0), vset(0)};
-  int k = 0;
-  for (; k + 4 <= ch; k += 4) UNROLL for (int j = 0; j < 4; j++) s[j] = vadd(s[j], vload(x + (k + j) * LANES));
-  for (; k < ch; k++) s[0] = vadd(s[0], vload(x + k * LANES));
-  return vadd(vadd(s[0], s[1]), vadd(s[2], s[3]));
+/* Running sums over the channels of d = x - x_0 and d², two of each. Shifted by the first channel the variance needs no
+ * second pass: (mean - x_0)² ≤ ch·var, so at most that factor is lost. */
+typedef struct {
+  vf shift, s[2], q[2];
+} moments;
+
+INLINE void moments_add(moments *m, int k, vf x) {
+  if (k == 0) *m = (moments){x, {vset(0), vset(0)}, {vset(0), vset(0)}};
+  vf d = vsub(x, m->shift);
+  m->s[k & 1] = vadd(m->s[k & 1], d);
+  m->q[k & 1] = vfma(d, d, m->q[k & 1]);
 }
 
-/* Σ_k (x_k - mean)² */
-INLINE vf channel_square(int ch, const float *x, vf mean) {
-  vf s[4] = {vset(0), vset(0), vset(0), vset(0)};
-  int k = 0;
-  for (; k + 4 <= ch; k += 4) UNROLL for (int j = 0; j < 4; j++) {
-      vf a = vsub(vload(x + (k + j) * LANES), mean);
-      s[j] = vfma(a, a, s[j]);
+/* mean and 1/√(var + eps) of ch channels */
+INLINE vf moments_close(const moments *m, int ch, vf *mean) {
+  vf scale = vset(1.0F / (float)ch), off = vmul(vadd(m->s[0], m->s[1]), scale);
+  vf var = vfnma(off, off, vmul(vadd(m->q[0], m->q[1]), scale));
+  *mean = vadd(m->shift, off);
+  return vdiv(vset(1), vsqrt(vadd(vmax(vset(0), var), vset(1e-5F))));
+}
+
+INLINE void normalise(int ch, const float *u, vf mean, vf rstd, float *xhat) {
+  for (int k = 0; k < ch; k++) vstore(xhat + k * LANES, vmul(vsub(vload(u + k * LANES), mean), rstd));
+}
+
+static void fast_norm(int tiles, int ch, const float *u, size_t us, float *xhat, size_t hs, float *rstd) {
+  for (int t = 0; t < tiles; t++, u += us, xhat += hs, rstd += LANES)
+    for (int v = 0; v < LANES; v += VL) {
+      moments m;
+      int k = 0;
+      moments_add(&m, 0, vload(u + v));
+      for (k = 1; k + 1 < ch; k += 2) {
+        moments_add(&m, 1, vload(u + v + k * LANES));
+        moments_add(&m, 2, vload(u + v + (k + 1) * LANES));
+      }
+      if (k < ch) moments_add(&m, 1, vload(u + v + k * LANES));
+      vf mean, r = moments_close(&m, ch, &mean);
+      vstore(rstd + v, r);
+      normalise(ch, u + v, mean, r, xhat + v);
     }
-  for (; k < ch; k++) {
-    vf a = vsub(vload(x + k * LANES), mean);
-    s[0] = vfma(a, a, s[0]);
-  }
-  return vadd(vadd(s[0], s[1]), vadd(s[2], s[3]));
 }
 
-/* xhat (may be u, or NULL when only y is wanted), rstd and y of one lane group. */
-INLINE vf norm_lanes(int ch, const float *u, const float *gain, const float *shift, float *xhat, float *y) {
-  vf scale = vset(1.0F / (float)ch), mean = vmul(channel_sum(ch, u), scale);
-  vf var = vmul(channel_square(ch, u, mean), scale);
-  vf rstd = vdiv(vset(1), vsqrt(vadd(var, vset(1e-5F))));
-  for (int k = 0; k < ch; k++) {
-    vf h = vmul(vsub(vload(u + k * LANES), mean), rstd);
-    if (xhat) vstore(xhat + k * LANES, h);
-    vstore(y + k * LANES, vfma(vset(gain[k]), h, vset(shift[k])));
+/* gelu of n channels into g and the moments; with `keep` the slopes replace a. `first`: no moments yet. */
+INLINE void gelu_into(moments *m, int first, int n, int keep, float *a, float *g) {
+  vf x[GROUP], y[GROUP], slope[GROUP];
+  UNROLL for (int j = 0; j < n; j++) x[j] = vload(a + j * LANES);
+  if (keep)
+    vgelu_slopes(n, x, y, slope);
+  else
+    vgelus(n, x, y);
+  UNROLL for (int j = 0; j < n; j++) {
+    moments_add(m, first && j == 0 ? 0 : j + 1, y[j]);
+    vstore(g + j * LANES, y[j]);
+    if (keep) vstore(a + j * LANES, slope[j]);
   }
+}
+
+/* xhat = norm(gelu(a)) of one lane group; returns rstd. */
+INLINE vf gelu_norm_lanes(int ch, int keep, float *a, float *xhat) {
+  moments m;
+  int k = 0;
+  if (ch >= GROUP)
+    gelu_into(&m, 1, GROUP, keep, a, xhat), k = GROUP;
+  else
+    gelu_into(&m, 1, 1, keep, a, xhat), k = 1;
+  for (; k + GROUP <= ch; k += GROUP) gelu_into(&m, 0, GROUP, keep, a + k * LANES, xhat + k * LANES);
+  for (; k < ch; k++) gelu_into(&m, 0, 1, keep, a + k * LANES, xhat + k * LANES);
+  vf mean, rstd = moments_close(&m, ch, &mean);
+  normalise(ch, xhat, mean, rstd, xhat);
   return rstd;
 }
 
-static void fast_norm(int tiles, int ch, const float *u, size_t us, const float *gain, const float *shift, float *xhat,
-                      size_t hs, float *rstd, float *y, size_t ys) {
-  for (int t = 0; t < tiles; t++, u += us, xhat += hs, y += ys, rstd += LANES)
-    UNROLL for (int v = 0; v < TV; v++)
-        vstore(rstd + v * VL, norm_lanes(ch, u + v * VL, gain, shift, xhat + v * VL, y + v * VL));
+static void fast_gelu_norm_keep(int tiles, int ch, float *a, size_t as, float *xhat, size_t hs, float *rstd) {
+  for (int t = 0; t < tiles; t++, a += as, xhat += hs, rstd += LANES)
+    for (int v = 0; v < LANES; v += VL) vstore(rstd + v, gelu_norm_lanes(ch, 1, a + v, xhat + v));
 }
 
-static void fast_gelu_norm(int tiles, int ch, const float *a, size_t as, const float *gain, const float *shift,
-                           float *y, size_t ys) {
-  for (int t = 0; t < tiles; t++, a += as, y += ys) {
-    for (int e = 0; e < ch * LANES; e += VL) vstore(y + e, vgelu(vload(a + e)));
-    UNROLL for (int v = 0; v < TV; v++) norm_lanes(ch, y + v * VL, gain, shift, NULL, y + v * VL);
+/* a is only read, xhat may be a. */
+static void fast_gelu_norm(int tiles, int ch, float *a, size_t as, float *xhat, size_t hs) {
+  for (int t = 0; t < tiles; t++, a += as, xhat += hs)
+    for (int v = 0; v < LANES; v += VL) gelu_norm_lanes(ch, 0, a + v, xhat + v);
+}
+
+/* The lane groups at v of T tiles: q = gain⊙g, then g_u = slope ⊙ rstd (q - mean q - xhat mean(q⊙xhat)). */
+typedef struct {
+  int ch;
+  const float *g, *h, *rstd, *gain, *slope;
+  float *gu, *lanes;
+  size_t gs, hs, ss, us;
+} norm_job;
+
+INLINE void norm_back_lanes(const norm_job *j, int T, int v) {
+  vf s[2], d[2], r[2];
+  UNROLL for (int t = 0; t < T; t++) {
+    s[t] = d[t] = vset(0);
+    r[t] = vload(j->rstd + t * LANES + v);
   }
-}
-
-static void fast_gelu_norm_keep(int tiles, int ch, float *a, size_t as, const float *gain, const float *shift,
-                                float *xhat, size_t hs, float *rstd, float *y, size_t ys) {
-  for (int t = 0; t < tiles; t++, a += as, xhat += hs, y += ys, rstd += LANES) {
-    for (int e = 0; e < ch * LANES; e += VL) {
-      vf slope, g = vgelu_both(vload(a + e), &slope);
-      vstore(xhat + e, g);
-      vstore(a + e, slope);
+  for (int k = 0; k < j->ch; k++) {
+    float *along = j->lanes + k * LANES + v, *plain = along + j->ch * LANES;
+    vf a = vload(along), p = vload(plain), gain = vset(j->gain[k]);
+    UNROLL for (int t = 0; t < T; t++) {
+      vf g = vload(j->g + (size_t)t * j->gs + (size_t)(k * LANES + v));
+      vf h = vload(j->h + (size_t)t * j->hs + (size_t)(k * LANES + v)), q = vmul(gain, g);
+      a = vfma(g, h, a);
+      p = vadd(g, p);
+      s[t] = vadd(s[t], q);
+      d[t] = vfma(q, h, d[t]);
     }
-    UNROLL for (int v = 0; v < TV; v++)
-        vstore(rstd + v * VL, norm_lanes(ch, xhat + v * VL, gain, shift, xhat + v * VL, y + v * VL));
+    vstore(along, a);
+    vstore(plain, p);
   }
-}
-
-/* One lane group: q = gain⊙g, then g_u = slope ⊙ rstd (q - mean q - xhat mean(q⊙xhat)). */
-INLINE void norm_back_lanes(int ch, const float *g, const float *h, vf rstd, const float *gain, const float *slope,
-                            float *gu, float *lanes) {
-  vf s[2] = {vset(0), vset(0)}, d[2] = {vset(0), vset(0)};
-  for (int k = 0; k < ch; k++) {
-    vf gk = vload(g + k * LANES), hk = vload(h + k * LANES), q = vmul(vset(gain[k]), gk);
-    float *along = lanes + k * LANES, *plain = along + ch * LANES;
-    vstore(along, vfma(gk, hk, vload(along)));
-    vstore(plain, vadd(gk, vload(plain)));
-    s[0] = vadd(s[0], q);
-    d[0] = vfma(q, hk, d[0]);
-    vf swap = s[0];
-    s[0] = s[1], s[1] = swap;
-    swap = d[0];
-    d[0] = d[1], d[1] = swap;
+  vf scale = vset(1.0F / (float)j->ch);
+  UNROLL for (int t = 0; t < T; t++) {
+    s[t] = vmul(s[t], scale);
+    d[t] = vmul(d[t], scale);
   }
-  vf scale = vset(1.0F / (float)ch), mean = vmul(vadd(s[0], s[1]), scale), along = vmul(vadd(d[0], d[1]), scale);
-  for (int k = 0; k < ch; k++) {
-    vf q = vmul(vset(gain[k]), vload(g + k * LANES));
-    vf u = vmul(rstd, vfnma(vload(h + k * LANES), along, vsub(q, mean)));
-    vstore(gu + k * LANES, slope ? vmul(vload(slope + k * LANES), u) : u);
-  }
+  for (int k = 0; k < j->ch; k++) UNROLL for (int t = 0; t < T; t++) {
+      vf q = vmul(vset(j->gain[k]), vload(j->g + (size_t)t * j->gs + (size_t)(k * LANES + v)));
+      vf h = vload(j->h + (size_t)t * j->hs + (size_t)(k * LANES + v));
+      vf u = vmul(r[t], vfnma(h, d[t], vsub(q, s[t])));
+      if (j->slope) u = vmul(u, vload(j->slope + (size_t)t * j->ss + (size_t)(k * LANES + v)));
+      vstore(j->gu + (size_t)t * j->us + (size_t)(k * LANES + v), u);
+    }
 }
 
 static void fast_norm_back(int tiles, int ch, const float *gy, size_t gs, const float *xhat, size_t hs,
                            const float *rstd, const float *gain, const float *slope, size_t ss, float *gu, size_t us,
                            float *lanes) {
-  for (int t = 0; t < tiles; t++, gy += gs, xhat += hs, rstd += LANES, slope += slope ? ss : 0, gu += us)
-    UNROLL for (int v = 0; v < TV; v++) norm_back_lanes(ch, gy + v * VL, xhat + v * VL, vload(rstd + v * VL), gain,
-                                                        slope ? slope + v * VL : NULL, gu + v * VL, lanes + v * VL);
+  norm_job j = {ch, gy, xhat, rstd, gain, slope, gu, lanes, gs, hs, ss, us};
+  for (int t = 0; t < tiles; t += 2) {
+    int two = t + 1 < tiles;
+    for (int v = 0; v < LANES; v += VL)
+      if (two)
+        norm_back_lanes(&j, 2, v);
+      else
+        norm_back_lanes(&j, 1, v);
+    j.g += 2 * gs, j.h += 2 * hs, j.rstd += 2 * LANES, j.gu += 2 * us;
+    if (slope) j.slope += 2 * ss;
+  }
 }
 
 static void fast_phasor(int tiles, int c, const float *theta, float *cs, size_t ss) {

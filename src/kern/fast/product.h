@@ -9,10 +9,11 @@ typedef struct {
   int in, out, ld, add;
   const float *w, *b;
   size_t xs, ys;
+  const char *ahead, *ahead_end;
 } mm_job;
 
 /* T tiles × O outputs from output o on. T and O are constants at every call. */
-INLINE void mm_panel(const mm_job *j, int T, int O, const float *x, float *y, int o) {
+INLINE void mm_panel(mm_job *j, int T, int O, const float *x, float *y, int o) {
   vf s[MM_T * TV][MM_O];
   UNROLL for (int k = 0; k < O; k++) {
     vf b = j->b ? vset(j->b[o + k]) : vset(0);
@@ -22,8 +23,11 @@ INLINE void mm_panel(const mm_job *j, int T, int O, const float *x, float *y, in
     }
   }
   const float *w = j->w + o;
-  for (int i = 0; i < j->in; i++, w += j->ld) {
+  const char *ahead = j->ahead;
+  j->ahead = ahead < j->ahead_end ? ahead + 64 * (size_t)j->in : ahead;
+  _Pragma("GCC unroll 4") for (int i = 0; i < j->in; i++, w += j->ld) {
     vf v[MM_T * TV];
+    if (T > 1) __builtin_prefetch(ahead + 64 * (size_t)i, 0, 2);
     UNROLL for (int t = 0; t < T * TV; t++) v[t] =
         vload(x + (size_t)(t / TV) * j->xs + (size_t)(i * LANES + t % TV * VL));
     UNROLL for (int k = 0; k < O; k++) {
@@ -35,21 +39,27 @@ INLINE void mm_panel(const mm_job *j, int T, int O, const float *x, float *y, in
       vstore(y + (size_t)(t / TV) * j->ys + (size_t)((o + k) * LANES + t % TV * VL), s[t][k]);
 }
 
-INLINE void mm_tiles(const mm_job *j, int T, const float *x, float *y) {
+INLINE void mm_tiles(mm_job *j, int T, const float *x, float *y) {
   int o = 0;
   for (; o + MM_O <= j->out; o += MM_O) mm_panel(j, T, MM_O, x, y, o);
-  if (MM_O > 6 && j->out - o >= 6) mm_panel(j, T, MM_O > 6 ? 6 : 1, x, y, o), o += 6;
-  if (j->out - o >= 4) mm_panel(j, T, 4, x, y, o), o += 4;
+  if (MM_O > 4 && j->out - o >= 4) mm_panel(j, T, MM_O > 4 ? 4 : 1, x, y, o), o += 4;
   if (j->out - o >= 2) mm_panel(j, T, 2, x, y, o), o += 2;
   if (j->out - o >= 1) mm_panel(j, T, 1, x, y, o);
 }
 
-static void fast_mm(int tiles, const float *x, size_t xs, int in, const float *w, int ld, int out, const float *b,
-                    int add, float *y, size_t ys) {
-  mm_job j = {in, out, ld, add, w, b, xs, ys};
+static void fast_mm_ahead(int tiles, const float *x, size_t xs, int in, const float *w, int ld, int out, const float *b,
+                          int add, float *y, size_t ys, const float *ahead, size_t lines) {
+  const char *first = (const char *)ahead;
+  mm_job j = {in, out, ld, add, w, b, xs, ys, first, first + 64 * lines};
   int t = 0;
   for (; t + MM_T <= tiles; t += MM_T) mm_tiles(&j, MM_T, x + (size_t)t * xs, y + (size_t)t * ys);
-  for (; t < tiles; t++) mm_tiles(&j, 1, x + (size_t)t * xs, y + (size_t)t * ys);
+  if (MM_T > 2 && t + 2 <= tiles) mm_tiles(&j, MM_T > 2 ? 2 : 1, x + (size_t)t * xs, y + (size_t)t * ys), t += 2;
+  if (t < tiles) mm_tiles(&j, 1, x + (size_t)t * xs, y + (size_t)t * ys);
+}
+
+static void fast_mm(int tiles, const float *x, size_t xs, int in, const float *w, int ld, int out, const float *b,
+                    int add, float *y, size_t ys) {
+  fast_mm_ahead(tiles, x, xs, in, w, ld, out, b, add, y, ys, x, 0);
 }
 
 static void fast_transpose(int tiles, const float *x, size_t xs, int ch, float *r) {

@@ -25,9 +25,10 @@ INLINE vf apply(kern_fn f, vf x) {
   case KERN_SIGMOID:
     return vsigmoid(x);
   case KERN_GELU:
-    return vgelu(x);
+    vgelus(1, &x, &c);
+    return c;
   case KERN_GELU_SLOPE:
-    vgelu_both(x, &s);
+    vgelu_slopes(1, &x, &c, &s);
     return s;
   case KERN_FN_COUNT:
     break;
@@ -137,7 +138,29 @@ static double fast_peak(size_t rounds, float *sink) {
 
 extern const kern KERN_TABLE;
 const kern KERN_TABLE = {
-    KERN_NAME,           fast_mm,        fast_transpose,      fast_grad_w,    fast_grad_b,       fast_affine,
-    fast_norm,           fast_gelu_norm, fast_gelu_norm_keep, fast_norm_back, fast_phasor,       fast_phasor_back,
-    fast_cond,           fast_cond_back, fast_rel_sin,        fast_rel_step,  fast_rel_sin_back, fast_rel_step_back,
-    fast_rel_drive_back, fast_map,       fast_axpy,           fast_sumsq,     fast_adamw,        fast_peak};
+    .name = KERN_NAME,
+    .mm = fast_mm,
+    .mm_ahead = fast_mm_ahead,
+    .transpose = fast_transpose,
+    .grad_w = fast_grad_w,
+    .grad_b = fast_grad_b,
+    .affine = fast_affine,
+    .norm = fast_norm,
+    .gelu_norm = fast_gelu_norm,
+    .gelu_norm_keep = fast_gelu_norm_keep,
+    .norm_back = fast_norm_back,
+    .phasor = fast_phasor,
+    .phasor_back = fast_phasor_back,
+    .cond = fast_cond,
+    .cond_back = fast_cond_back,
+    .rel_sin = fast_rel_sin,
+    .rel_step = fast_rel_step,
+    .rel_sin_back = fast_rel_sin_back,
+    .rel_step_back = fast_rel_step_back,
+    .rel_drive_back = fast_rel_drive_back,
+    .map = fast_map,
+    .axpy = fast_axpy,
+    .sumsq = fast_sumsq,
+    .adamw = fast_adamw,
+    .peak = fast_peak,
+};

@@ -74,53 +74,64 @@ INLINE vf vtanh(vf x) {
   return vpick(vishr(vbits(vsub(a, vset(0.6F))), 31), p, vneg_where(far, vsign(x)));
 }
 
-/* 2^s for s ≥ -126 */
-INLINE vf vexp2(vf s) {
-  vf n = vround(s), r = vsub(s, n);
-  vf p = vfma(r, vset(1.547630023e-04F), vset(1.340026966e-03F));
-  p = vfma(r, p, vset(9.618003890e-03F));
-  p = vfma(r, p, vset(5.550327791e-02F));
-  p = vfma(r, p, vset(2.402265135e-01F));
-  p = vfma(r, p, vset(6.931472062e-01F));
-  return vldexp(vfma(r, p, vset(1)), n);
+/* The functions behind gelu work on n ≤ GROUP vectors side by side: their chains of dependent steps are long, and the
+ * core's window of waiting instructions holds too few of them one after the other. */
+enum { GROUP = 4 };
+
+/* y = 2^s for s ≥ -126 */
+INLINE void vexp2s(int n, const vf *s, vf *y) {
+  static const float c[5] = {1.340026966e-03F, 9.618003890e-03F, 5.550327791e-02F, 2.402265135e-01F, 6.931472062e-01F};
+  vf whole[GROUP], r[GROUP];
+  UNROLL for (int j = 0; j < n; j++) whole[j] = vround(s[j]);
+  UNROLL for (int j = 0; j < n; j++) r[j] = vsub(s[j], whole[j]);
+  UNROLL for (int j = 0; j < n; j++) y[j] = vset(1.547630023e-04F);
+  UNROLL for (int k = 0; k < 5; k++) UNROLL for (int j = 0; j < n; j++) y[j] = vfma(r[j], y[j], vset(c[k]));
+  UNROLL for (int j = 0; j < n; j++) y[j] = vldexp(vfma(r[j], y[j], vset(1)), whole[j]);
 }
 
-/* Φ(-a) = 2^G(a) for a ≥ 0, Φ the normal distribution function. No division, and accurate in the tail. */
-INLINE vf vcdf_tail(vf a) {
-  vf g = vfma(a, vset(-2.772011858e-06F), vset(3.862036739e-05F));
-  g = vfma(a, g, vset(-1.825460817e-04F));
-  g = vfma(a, g, vset(-1.458731925e-04F));
-  g = vfma(a, g, vset(7.075475055e-03F));
-  g = vfma(a, g, vset(-5.250503053e-02F));
-  g = vfma(a, g, vset(-4.592049068e-01F));
-  g = vfma(a, g, vset(-1.151105724e+00F));
-  g = vfma(a, g, vset(-9.999999783e-01F));
-  return vexp2(vmax(vset(-126), g));
+/* tail = Φ(-a) = 2^G(a) for a ≥ 0, Φ the normal distribution function. No division, and accurate in the tail. */
+INLINE void vcdf_tails(int n, const vf *a, vf *tail) {
+  static const float c[8] = {3.862036739e-05F,  -1.825460817e-04F, -1.458731925e-04F, 7.075475055e-03F,
+                             -5.250503053e-02F, -4.592049068e-01F, -1.151105724e+00F, -9.999999783e-01F};
+  vf g[GROUP];
+  UNROLL for (int j = 0; j < n; j++) g[j] = vset(-2.772011858e-06F);
+  UNROLL for (int k = 0; k < 8; k++) UNROLL for (int j = 0; j < n; j++) g[j] = vfma(a[j], g[j], vset(c[k]));
+  UNROLL for (int j = 0; j < n; j++) g[j] = vmax(vset(-126), g[j]);
+  vexp2s(n, g, tail);
 }
 
 /* erf x = x P(x²) for |x| < 0.6, ±(1 - 2Φ(-√2|x|)) beyond. */
 INLINE vf verf(vf x) {
-  vf a = vabs(x), v = vmul(x, x);
+  vf a = vabs(x), v = vmul(x, x), scaled = vmul(a, vset(1.41421356F)), tail;
   vf p = vfma(v, vset(4.516140425e-03F), vset(-2.664971927e-02F));
   p = vfma(v, p, vset(1.128105352e-01F));
   p = vfma(v, p, vset(-3.761251709e-01F));
   p = vmul(x, vfma(v, p, vset(1.128379158e+00F)));
-  vf far = vfnma(vset(2), vcdf_tail(vmul(a, vset(1.41421356F))), vset(1));
+  vcdf_tails(1, &scaled, &tail);
+  vf far = vfnma(vset(2), tail, vset(1));
   return vpick(vishr(vbits(vsub(a, vset(0.6F))), 31), p, vneg_where(far, vsign(x)));
 }
 
-/* x Φ(x) = max(x, 0) - |x| Φ(-|x|) */
-INLINE vf vgelu(vf x) {
-  vf a = vabs(x);
-  return vfnma(a, vcdf_tail(a), vmax(vset(0), x));
+/* y = x Φ(x) = max(x, 0) - |x| Φ(-|x|) */
+INLINE void vgelus(int n, const vf *x, vf *y) {
+  vf a[GROUP], tail[GROUP];
+  UNROLL for (int j = 0; j < n; j++) a[j] = vabs(x[j]);
+  vcdf_tails(n, a, tail);
+  UNROLL for (int j = 0; j < n; j++) y[j] = vfnma(a[j], tail[j], vmax(vset(0), x[j]));
 }
 
-/* gelu' = Φ(x) + x φ(x), φ = e^(-x²/2)/√(2π) */
-INLINE vf vgelu_both(vf x, vf *slope) {
-  vf a = vabs(x), tail = vcdf_tail(a), cdf = vpick(vsign(x), tail, vsub(vset(1), tail));
-  vf density = vexp2(vmax(vset(-126), vmul(vmul(a, a), vset(-0.721347520F))));
-  *slope = vfma(vmul(x, vset(0.398942280F)), density, cdf);
-  return vfnma(a, tail, vmax(vset(0), x));
+/* and slope = gelu' = Φ(x) + x φ(x), φ = e^(-x²/2)/√(2π) */
+INLINE void vgelu_slopes(int n, const vf *x, vf *y, vf *slope) {
+  vf a[GROUP], tail[GROUP], e[GROUP];
+  UNROLL for (int j = 0; j < n; j++) a[j] = vabs(x[j]);
+  vcdf_tails(n, a, tail);
+  UNROLL for (int j = 0; j < n; j++) e[j] = vmax(vset(-126), vmul(vmul(a[j], a[j]), vset(-0.721347520F)));
+  vexp2s(n, e, e);
+  UNROLL for (int j = 0; j < n; j++) {
+    vf cdf = vpick(vsign(x[j]), tail[j], vsub(vset(1), tail[j]));
+    slope[j] = vfma(vmul(x[j], vset(0.398942280F)), e[j], cdf);
+    y[j] = vfnma(a[j], tail[j], vmax(vset(0), x[j]));
+  }
 }
 
 INLINE vf vsigmoid(vf x) {

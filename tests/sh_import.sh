@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# The example of a user's own data: mesh and arrays in, one data set out; the arrays are what its script makes, where there is SciPy.
+set -euo pipefail
+source_dir=$1 dkho=$2/dkho
+example=$source_dir/examples/annulus
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cd "$work"
+check() { # PATTERN FILE
+  grep -qE -- "$1" "$2" || { echo "FAILED: no '$1' in:"; cat "$2"; exit 1; }
+}
+"$dkho" data import "$example/spec.json" -o my.st --quiet >out
+"$dkho" info my.st >out
+check 'simplices +274  758  484' out
+check 'samples +48 \(train 36, val 6, test 6\)' out
+check 'u0 +input +0 +1' out
+check 'rim +global +0 +2' out
+check 'u +target +0 +1' out
+check 'q +target +1 +1' out
+check 'label0 +static +0 +4' out
+"$dkho" mesh my.st >out
+check 'Betti numbers +1  1  0' out
+status=0; "$dkho" data import "$example/spec.json" -o my.st --quiet >out 2>&1 || status=$?
+[ $status = 1 ] && check 'my.st: exists already' out
+
+cp "$example"/* .
+head -c 1000 "$example/q.npy" >q.npy
+status=0; "$dkho" data import spec.json -o cut.st --quiet >out 2>&1 || status=$?
+[ $status = 1 ] && check 'q.npy' out
+[ ! -e cut.st ]
+
+python=${PYTHON:-/usr/bin/python3}
+if "$python" -c 'import scipy' 2>/dev/null; then
+  "$dkho" mesh annulus.msh -o annulus.st >/dev/null
+  rm ./*.npy
+  PYTHONDONTWRITEBYTECODE=1 "$python" make.py annulus.st
+  "$python" -c '
+import sys, numpy as np
+for name in ("u0", "u", "q", "rim"):
+    made, kept = np.load(name + ".npy"), np.load(sys.argv[1] + "/" + name + ".npy")
+    assert made.shape == kept.shape and abs(made - kept).max() < 1e-5, name' "$example"
+else
+  echo "skipped: no SciPy here to make the arrays again"
+fi
+echo "1 passed, 0 failed"

@@ -1,0 +1,146 @@
+/* test_problem_torus.c: the torus data against the exact answer: on the smooth torus v is a rigid rotation, so the solution is the heat
+ * flow of the initial state to time κT = 0.003, turned by +0.3 rad (torus_exact.h). Mass, direction, statistics of the benchmark. */
+#include "torus_exact.h"
+
+#include "mesh/generate.h"
+
+static const double TURN = 0.3, HEAT = 0.003;
+
+static double march_error(cx *c) {
+  ready r = ready_on(&problem_torus, c);
+  double error = exact_error(&r, HEAT, TURN);
+  ready_free(&r);
+  return error;
+}
+
+static void test_converges(void **state) {
+  (void)state;
+  int levels = SLOW ? 2 : 3;
+  double error[3], order;
+  for (int l = 0; l < levels; l++) {
+    cx *c;
+    assert_ok(cx_torus_grid(&c, MAJOR, MINOR, 40 << l, 20 << l, 0));
+    error[l] = march_error(c);
+  }
+  order = log2(error[levels - 2] / error[levels - 1]);
+  print_message("grids: error %.2e at 40 × 20, last halving order %.2f\n", error[0], order);
+  assert_between(order, 1.7, 2.3);
+}
+
+/* The mesh of the benchmark, made irregular by collapses, and a refined relative of it. */
+static void test_irregular(void **state) {
+  (void)state;
+  if (SLOW) skip();
+  cx *c;
+  assert_ok(cx_torus(&c, "main"));
+  double coarse = march_error(c);
+  assert_ok(cx_torus_grid(&c, MAJOR, MINOR, 158, 78, 4 * 582));
+  double fine = march_error(c), order = log2(coarse / fine);
+  print_message("benchmark mesh: error %.2e, refined %.2e, order %.2f\n", coarse, fine, order);
+  assert_between(coarse, 0, 0.01);
+  assert_between(order, 1.7, 2.3);
+}
+
+/* Σ M u for consistent M is Σ of the lumped weights times u. */
+static void test_mass(void **state) {
+  (void)state;
+  ready r = ready_make(&problem_torus, SLOW ? "smoke" : "main");
+  int64_t n = r.c->n[0];
+  double *weight = doubles(&r.mem, n);
+  static_lumped(r.c, weight);
+  ready_group(&r, 0);
+  for (int k = 0; k < GROUP; k++) {
+    double before = 0, after = 0, size = 0, faces = 0;
+    for (int64_t i = 0; i < n; i++) {
+      before += weight[i] * r.block[0][k * n + i];
+      after += weight[i] * r.block[1][k * n + i];
+      size += weight[i] * fabs(r.block[0][k * n + i]);
+    }
+    for (int64_t t = 0; t < r.c->n[2]; t++) faces += r.block[3][k * r.c->n[2] + t];
+    assert_between(after - before, -1e-12 * size, 1e-12 * size);
+    assert_between(faces - after, -1e-12 * size, 1e-12 * size);
+  }
+  ready_free(&r);
+}
+
+/* A blob on the outer equator turns with +v. */
+static void test_turns(void **state) {
+  (void)state;
+  if (SLOW) skip();
+  ready r = ready_make(&problem_torus, "main");
+  int64_t n = r.c->n[0];
+  double *weight = doubles(&r.mem, n), turn;
+  static_lumped(r.c, weight);
+  for (int64_t i = 0; i < n; i++) {
+    const double *x = r.c->x + 3 * i;
+    r.block[0][i] = exp(-((x[0] - 1.4) * (x[0] - 1.4) + x[1] * x[1] + x[2] * x[2]) / (2 * 0.15 * 0.15));
+  }
+  assert_ok(r.p->solve(r.s, r.work, r.block));
+  double at[2][2] = {{0}};
+  for (int t = 0; t < 2; t++)
+    for (int64_t i = 0; i < n; i++)
+      for (int a = 0; a < 2; a++) at[t][a] += weight[i] * r.block[t][i] * r.c->x[3 * i + a];
+  turn = atan2(at[1][1], at[1][0]) - atan2(at[0][1], at[0][0]);
+  print_message("a blob turns by %.5f rad\n", turn);
+  assert_between(turn, 0.98 * TURN, 1.02 * TURN);
+  ready_free(&r);
+}
+
+/* q and m by their formulas from u, with v the rotation made tangent. */
+static void test_observed(void **state) {
+  (void)state;
+  ready r = ready_make(&problem_torus, "smoke");
+  const cx *c = r.c;
+  const double *speed = ready_static(&r, "speed"), *u = r.block[1], *q = r.block[2];
+  ready_group(&r, 0);
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    double axis = hypot(c->x[3 * i], c->x[3 * i + 1]);
+    assert_between(speed[i], 0.97 * axis, axis * (1 + 1e-12));
+  }
+  for (int64_t e = 0; e < c->n[1]; e++) {
+    int64_t a = c->vert[1][2 * e], b = c->vert[1][2 * e + 1];
+    const double *x = c->x + 3 * a, *y = c->x + 3 * b;
+    double along = 0.5 * (-(x[1] + y[1]) * (y[0] - x[0]) + (x[0] + y[0]) * (y[1] - x[1]));
+    double want = 0.5 * (u[a] + u[b]) * along - 0.01 * (u[b] - u[a]), scale = 0.05 * (fabs(u[a]) + fabs(u[b]));
+    assert_between(q[e] - want, -scale * c->measure[1][e], scale * c->measure[1][e]);
+  }
+  ready_free(&r);
+}
+
+/* Population figures of the benchmark: rms and non-constant variance of u0 and u, largest values, predict-the-mean error. */
+static void test_statistics(void **state) {
+  (void)state;
+  if (SLOW) skip();
+  enum { GROUPS = 25 };
+  ready r = ready_make(&problem_torus, "main");
+  int64_t n = r.c->n[0];
+  double square[2] = {0}, variance[2] = {0}, largest[2] = {0};
+  for (int g = 0; g < GROUPS; g++) {
+    ready_group(&r, g * GROUP);
+    for (int t = 0; t < 2; t++)
+      for (int k = 0; k < GROUP; k++) {
+        const double *u = r.block[t] + k * n;
+        double mean = 0, all = mean_square(n, u);
+        for (int64_t i = 0; i < n; i++) mean += u[i] / (double)n, largest[t] = fmax(largest[t], fabs(u[i]));
+        square[t] += all / (GROUPS * GROUP);
+        variance[t] += (all - mean * mean) / (GROUPS * GROUP);
+      }
+  }
+  print_message("%d samples: rms %.3f → %.3f, variance %.4f → %.4f, largest %.2f → %.2f\n", GROUPS * GROUP,
+                sqrt(square[0]), sqrt(square[1]), variance[0], variance[1], largest[0], largest[1]);
+  assert_between(sqrt(square[0]), 0.9 * 0.68, 1.1 * 0.68);
+  assert_between(sqrt(square[1]), 0.9 * 0.67, 1.1 * 0.67);
+  assert_between(variance[0], 0.9 * 0.073, 1.1 * 0.073);
+  assert_between(variance[1], 0.9 * 0.058, 1.1 * 0.058);
+  assert_between(largest[0], 0.85 * 4.07, 1.15 * 4.07);
+  assert_between(largest[1], 0.85 * 3.48, 1.15 * 3.48);
+  ready_free(&r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_converges), cmocka_unit_test(test_irregular), cmocka_unit_test(test_mass),
+      cmocka_unit_test(test_turns),     cmocka_unit_test(test_observed),  cmocka_unit_test(test_statistics),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
