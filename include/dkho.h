@@ -214,6 +214,25 @@ typedef struct dkho_phase_options {
 } dkho_phase_options;
 DKHO_API dkho_status dkho_phase(const char *run, const char *data, int threads, const dkho_phase_options *options,
                                 char **json);
+/* A benchmark from nothing to tables and figures: data, models of every target, ablations with equal budgets, rows to compare
+ * with, the phase diagnostic; table.md, table.csv, result.json and figures/ in `dir`, our figures beside the paper's. What is
+ * finished is kept: a call that was stopped goes on where it was. problem: darcy, torus, cavity, heat, reaction, or "all" for the
+ * paper's three. json (may be NULL): the content of result.json, an array of one object per problem in the folder. */
+typedef struct dkho_reproduce_options {
+  const char *
+      budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its samples and epochs) */
+  const char *target; /* NULL: every target */
+  const char *size;   /* "small", "large", "both"; NULL: by the budget */
+  int ablations;      /* 1: the variants without one component too */
+  int64_t samples;    /* 0: by the budget */
+  int epochs;         /* 0: by the budget */
+  uint64_t seed;
+  int threads;
+  int (*stop)(void *user); /* polled often; nonzero: checkpoint and stop with DKHO_E_STOPPED */
+  void *stop_user;
+} dkho_reproduce_options;
+DKHO_API dkho_status dkho_reproduce(const char *problem, const char *dir, const dkho_reproduce_options *options,
+                                    char **json);
 
 /* How fast this machine trains and predicts, as JSON: the multiply-add peak measured in the same run, and for every
  * problem ("darcy", "torus", "cavity"; NULL: all three), size and number of threads (1 and `threads`) the milliseconds per

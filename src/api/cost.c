@@ -23,37 +23,42 @@ static double now(void) {
 typedef struct solve_job {
   const problem *p;
   const problem_state *s;
-  const cx *c;
-  uint64_t seed;
-  int64_t first; /* group */
+  double *(*block)[PROBLEM_FIELDS_MAX]; /* per worker: a group with its inputs drawn */
+  void **work;
 } solve_job;
 
 static dkho_status solve_task(void *ctx, size_t task, int worker) {
   const solve_job *j = ctx;
-  (void)worker;
-  arena mem = {0};
-  double *block[PROBLEM_FIELDS_MAX];
-  dkho_status s =
-      problem_solve_once(j->p, j->s, j->c, j->seed, (j->first + (int64_t)task) * PROBLEM_GROUP, &mem, block);
-  arena_free(&mem);
-  return s;
+  (void)task;
+  return j->p->solve(j->s, j->work[worker], j->block[worker]);
 }
 
-/* Rounds of one group per thread, the first one to warm up. */
-static dkho_status time_solves(solve_job *j, pool *threads, double *seconds, int64_t *samples) {
-  size_t width = (size_t)pool_width(threads);
+static dkho_status draw_groups(solve_job *j, const dataset *d, int width, arena *mem) {
+  if (!ARENA_NEW(mem, j->block, width) || !ARENA_NEW(mem, j->work, width)) return DKHO_E_MEMORY;
+  for (int i = 0; i < width; i++) {
+    TRY(problem_room(j->p, j->s, dataset_cx(d, 0), mem, j->block[i], &j->work[i]));
+    j->p->draw(j->s, j->work[i], dataset_info(d)->seed, (int64_t)i * PROBLEM_GROUP, j->block[i]);
+  }
+  return DKHO_OK;
+}
+
+/* Rounds of one group per thread, the first one to warm up; the same inputs again and again cost what others would. */
+static dkho_status time_solves(solve_job *j, const dataset *d, pool *threads, double *seconds, int64_t *samples) {
+  int width = pool_width(threads);
   int64_t groups = 0;
-  TRY(pool_run(threads, width, solve_task, j));
+  arena mem = {0};
+  dkho_status s = draw_groups(j, d, width, &mem);
+  if (s == DKHO_OK) s = pool_run(threads, (size_t)width, solve_task, j);
   double start = now(), spent = 0;
-  while (groups < GROUPS_LEAST || (spent < SECONDS_LEAST && groups < GROUPS_MOST)) {
-    j->first += (int64_t)width;
-    TRY(pool_run(threads, width, solve_task, j));
-    groups += (int64_t)width;
+  while (s == DKHO_OK && (groups < GROUPS_LEAST || (spent < SECONDS_LEAST && groups < GROUPS_MOST))) {
+    s = pool_run(threads, (size_t)width, solve_task, j);
+    groups += width;
     spent = now() - start;
   }
   *samples = groups * PROBLEM_GROUP;
   *seconds = spent / (double)*samples;
-  return DKHO_OK;
+  arena_free(&mem);
+  return s;
 }
 
 dkho_status cost_classical(const dataset *d, pool *threads, json_t **out) {
@@ -66,13 +71,12 @@ dkho_status cost_classical(const dataset *d, pool *threads, json_t **out) {
   int64_t samples = 0;
   TRY(p->prepare(&state, dataset_cx(d, 0), info->seed));
   setup = now() - start;
-  solve_job j = {p, state, dataset_cx(d, 0), info->seed, 0};
-  dkho_status s = time_solves(&j, threads, &seconds, &samples);
+  solve_job j = {.p = p, .s = state};
+  dkho_status s = time_solves(&j, d, threads, &seconds, &samples);
   p->release(state);
   TRY(s);
   *out = json_pack("{s:f, s:f, s:I, s:s}", "seconds_per_sample", seconds, "setup_seconds", setup, "samples",
-                   (json_int_t)samples, "what",
-                   "all targets of a sample, its inputs drawn, after one set-up for the mesh");
+                   (json_int_t)samples, "what", "all targets of a sample, after one set-up for the mesh");
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
 
