@@ -66,6 +66,6 @@ void print_complex(const json_t *description);
 /* Any description as a table, headed by its name; frees the text. */
 void print_description(const char *name, char *json);
 
-extern const verb verb_mesh, verb_info, verb_data, verb_train, verb_eval, verb_predict;
+extern const verb verb_mesh, verb_info, verb_data, verb_train, verb_eval, verb_predict, verb_bench;
 
 #endif

@@ -1,2 +1,18 @@
-# Kernels that are compiled once per instruction set. Each object library adds itself to DKHO_KERN_OBJECTS.
+# Kernels that are compiled once per instruction set, always in float. Each object library adds itself to
+# DKHO_KERN_OBJECTS; kern.c picks one at run time.
 set(DKHO_KERN_OBJECTS)
+function(dkho_kern name)
+  add_library(kern_${name} OBJECT src/kern/fast/table.c)
+  target_link_libraries(kern_${name} PRIVATE dkho_flags)
+  target_compile_options(kern_${name} PRIVATE -O3 ${ARGN})
+  target_compile_definitions(kern_${name} PRIVATE KERN_TABLE=kern_${name} KERN_NAME="${name}")
+  set(DKHO_KERN_OBJECTS ${DKHO_KERN_OBJECTS} $<TARGET_OBJECTS:kern_${name}> PARENT_SCOPE)
+endfunction()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  dkho_kern(avx512 -mavx512f -mavx512dq -mavx2 -mfma)
+  dkho_kern(avx2 -mavx2 -mfma)
+  target_compile_definitions(dkho_flags INTERFACE KERN_HAVE_X86)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  dkho_kern(neon)
+  target_compile_definitions(dkho_flags INTERFACE KERN_HAVE_NEON)
+endif()

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int stop(void) { return fprintf(stderr, "%s\n", dkho_error()), 1; }
+static int stop(void) {
+  return fprintf(stderr, "%s\n", dkho_error()), 1;
+}
 
 int main(int argc, char **argv) {
   dkho_model *model;
@@ -24,8 +26,8 @@ int main(int argc, char **argv) {
 
   double sum = 0;
   for (int64_t i = 0; i < field.rows * field.channels; i++) sum += (double)out[i] * (double)out[i];
-  printf("%s: %lld values of degree %d, mean square %.6g\n", field.name, (long long)(field.rows * field.channels), field.degree,
-         sum / (double)(field.rows * field.channels));
+  printf("%s: %lld values of degree %d, mean square %.6g\n", field.name, (long long)(field.rows * field.channels),
+         field.degree, sum / (double)(field.rows * field.channels));
   free(out);
   dkho_dataset_free(data);
   dkho_model_free(model);

@@ -3,7 +3,9 @@
 #include <dkho.h>
 #include <stdio.h>
 
-static int stop(void) { return fprintf(stderr, "%s\n", dkho_error()), 1; }
+static int stop(void) {
+  return fprintf(stderr, "%s\n", dkho_error()), 1;
+}
 
 int main(int argc, char **argv) {
   if (argc != 3) return fprintf(stderr, "usage: train DATA RUN\n"), 2;

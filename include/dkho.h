@@ -194,6 +194,12 @@ DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_
 /* Metrics of the selected model on a split ("test"), as JSON. data NULL: the path in config.json. */
 DKHO_API dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json);
 
+/* How fast this machine trains and predicts, as JSON: the multiply-add peak measured in the same run, and for every
+ * problem ("darcy", "torus", "cavity"; NULL: all three), size and number of threads (1 and `threads`) the milliseconds per
+ * sample of a training step (batch 16) and of predictions (batch 1 and 16), GFLOP/s, share of the peak, memory. */
+DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const char *resolution, int threads,
+                                double seconds, char **json);
+
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
  * One self-contained file: weights, complex, operators, bases, scaling. Predicting may be done from many threads at once
  * on one handle. */

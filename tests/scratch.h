@@ -15,6 +15,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Makes an empty directory under the working directory; `dir` receives its name. */
@@ -24,7 +25,7 @@ static inline void scratch_make(char dir[64]) {
 }
 
 static inline const char *scratch_path(char out[128], const char *dir, const char *name) {
-  snprintf(out, 128, "%s/%s", dir, name);
+  assert_in_range(snprintf(out, 128, "%s/%s", dir, name), 1, 127);
   return out;
 }
 

@@ -14,7 +14,9 @@ same() {
   diff <(cut -d, -f1-4 "$1/metrics.csv") <(cut -d, -f1-4 reference/metrics.csv)
   diff <(grep -v seconds "$1/result.json") <(grep -v seconds reference/result.json)
 }
+began=$(date +%s%N)
 train -o reference --threads 1
+span=$((($(date +%s%N) - began) / 1000000)) # milliseconds of an undisturbed run
 for threads in 2 5; do train -o "t$threads" --threads $threads; same "t$threads"; done
 # the checkpoint written by a signal, at three places
 for delay in 0.05 0.3 0.6; do
@@ -33,10 +35,13 @@ while [ $killed -lt "$kills" ]; do
   while :; do
     if [ -f run/config.json ]; then "$dkho" train --resume run --quiet >/dev/null 2>err & pid=$!
     else "$dkho" train "${options[@]}" -o run >/dev/null 2>err & pid=$!; fi
-    sleep "0.$((RANDOM % 900 + 100))"
-    if kill -KILL $pid 2>/dev/null; then killed=$((killed + 1)); fi
+    wait_ms=$((RANDOM % span + 5))
+    sleep "$((wait_ms / 1000)).$(printf %03d $((wait_ms % 1000)))"
+    kill -KILL $pid 2>/dev/null || true
     status=0; wait $pid 2>/dev/null || status=$?
-    [ $status = 137 ] || { [ $status = 0 ] || { cat err; exit 1; }; break; }
+    if [ $status = 137 ]; then killed=$((killed + 1)); continue; fi
+    if [ $status != 0 ]; then cat err; exit 1; fi
+    break
   done
   finished=$((finished + 1))
   same run

@@ -5,6 +5,9 @@
 
 dkho_status dkho_calculus_create(dkho_calculus **out, const dkho_complex *c, dkho_metric metric) {
   *out = NULL;
+  if (metric != DKHO_UNIT && metric != DKHO_HODGE)
+    return fail(DKHO_E_INPUT, "metric %d: expected DKHO_UNIT (%d) or DKHO_HODGE (%d)", (int)metric, DKHO_UNIT,
+                DKHO_HODGE);
   dkho_calculus *a;
   if (!MEM_NEW(a, 1)) return DKHO_E_MEMORY;
   dkho_status s = dec_create(&a->d, c->c, metric == DKHO_HODGE ? DEC_HODGE : DEC_UNIT);

@@ -41,6 +41,7 @@ dkho_status dkho_complex_planar(dkho_complex **out, double half, int holes, cons
                   .interior = interior};
   cx *c = NULL;
   *out = NULL;
+  if (holes > 0 && !hole) return fail(DKHO_E_INPUT, "%d holes, but no list of them", holes);
   TRY(cx_planar(&c, &p));
   return api_wrap(out, c);
 }
@@ -56,6 +57,8 @@ dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0, const d
                                const int32_t *top) {
   cx *c = NULL;
   *out = NULL;
+  if (!x) return fail(DKHO_E_INPUT, "no coordinates of the points are given");
+  if (!top) return fail(DKHO_E_INPUT, "no list of top simplices is given");
   TRY(cx_build(&c, gdim, n0, x, dim, tops, top, dim == 3 ? CX_LEX : CX_APPEARANCE));
   return api_wrap(out, c);
 }
@@ -152,6 +155,7 @@ dkho_status dkho_complex_betti(const dkho_complex *c, int relative, int64_t bett
 
 dkho_status dkho_complex_export(const dkho_complex *c, const char *path, int force, int fields,
                                 const dkho_field *field) {
+  if (fields < 0) return fail(DKHO_E_INPUT, "%d fields: expected 0 or more", fields);
   mesh_field *list;
   if (!MEM_NEW(list, fields)) return DKHO_E_MEMORY;
   for (int i = 0; i < fields; i++) {

@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "run/evaluate.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -161,20 +162,52 @@ static float *place(void *ctx, int64_t i) {
   return c->out + i * extent(c->m, c->m->o->target);
 }
 
+static int64_t first_bad(const float *x, int64_t n) {
+  int64_t i = 0;
+  while (i < n && isfinite(x[i])) i++;
+  return i;
+}
+
+/* Names the first input value that is not finite: it would spread over the prediction unseen. */
+static dkho_status check_inputs(const dkho_model *m, int64_t batch, const void *const *inputs) {
+  for (int i = 0; i < m->inputs; i++) {
+    const data_field *f = &m->o->spec.field[m->input[i]];
+    if (!inputs[i]) return fail(DKHO_E_INPUT, "input '%s' is missing", f->name);
+    int64_t each = extent(m, m->input[i]), n = batch * each, bad = 0;
+    if (f->role == DATA_GLOBAL)
+      while (bad < n && isfinite(((const double *)inputs[i])[bad])) bad++;
+    else
+      bad = first_bad(inputs[i], n);
+    if (bad < n)
+      return fail(DKHO_E_NONFINITE, "input '%s' of sample %lld: value %lld is not finite", f->name,
+                  (long long)(bad / each), (long long)(bad % each));
+  }
+  return DKHO_OK;
+}
+
+static dkho_status check_output(const dkho_model *m, int64_t batch, const float *out) {
+  int64_t each = extent(m, m->o->target), n = batch * each, bad = first_bad(out, n);
+  return bad == n ? DKHO_OK
+                  : fail(DKHO_E_NONFINITE, "prediction of sample %lld: value %lld is not finite",
+                         (long long)(bad / each), (long long)(bad % each));
+}
+
 dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const void *const *inputs, float *out) {
   if (m->o->sites != 1)
     return fail(DKHO_E_INPUT, "the model lives on %d complexes; predict a data set that says which sample is on which",
                 m->o->sites);
   if (batch < 0) return fail(DKHO_E_INPUT, "batch %lld: expected ≥ 0", (long long)batch);
-  for (int i = 0; i < m->inputs; i++)
-    if (!inputs[i]) return fail(DKHO_E_INPUT, "input '%s' is missing", m->o->spec.field[m->input[i]].name);
+  if (batch == 0) return DKHO_OK;
+  if (!inputs && m->inputs) return fail(DKHO_E_INPUT, "no inputs are given; the model needs %d", m->inputs);
+  if (!out) return fail(DKHO_E_INPUT, "no room for the prediction is given");
+  TRY(check_inputs(m, batch, inputs));
   desk *d = NULL;
   TRY(desk_take(m, threads, &d));
   call c = {m, inputs, out};
   runner_batch b = {.count = batch, .inputs = inputs_of, .out = place, .ctx = &c};
   dkho_status s = runner_predict(d->run, &b);
   desk_return(m, d);
-  return s;
+  return s == DKHO_OK ? check_output(m, batch, out) : s;
 }
 
 /* ---- predictions of a data set into files ---- */

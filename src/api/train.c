@@ -103,7 +103,10 @@ done:
 }
 
 /* Widths come from a table compiled without arrays: the profile's rows, with `modes` columns for modes(). */
-dkho_status dkho_parameter_count(const char *name, const dkho_train_options *o, int64_t *count) {
+dkho_status dkho_parameter_count(const char *name, const dkho_train_options *options, int64_t *count) {
+  dkho_train_options plain;
+  dkho_train_defaults(&plain);
+  const dkho_train_options *o = options ? options : &plain;
   const problem *p;
   TRY(problem_find(name, &p));
   int recipe = -1;

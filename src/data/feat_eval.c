@@ -2,6 +2,7 @@
  * double, in index order. */
 #include "data/feat_impl.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -79,6 +80,7 @@ static void eval_mean(const feat_run *r, const feat_node *n, const real *x, real
 /* y_e = ½(x_tail + x_head)·v_e. */
 static void eval_flux(const feat_run *r, const feat_node *n, const real *x, const real *v, real *y) {
   int ch = n->channels;
+  assert(x && v);
   for (int64_t e = 0; e < r->c->n[1]; e++) {
     const real *tail = x + (int64_t)r->c->vert[1][2 * e] * ch, *head = x + (int64_t)r->c->vert[1][2 * e + 1] * ch;
     for (int q = 0; q < ch; q++) y[e * ch + q] = (real)0.5 * (tail[q] + head[q]) * v[e];
@@ -115,6 +117,7 @@ static void eval_heat(const feat_run *r, const feat_node *n, const real *x, real
 /* y_i = Σ_j g_j s_ij. */
 static void eval_lift(const feat_run *r, const feat_node *n, const real *g, const real *s, real *y) {
   int width = r->g->node[n->arg[1]].channels;
+  assert(g && s);
   for (int64_t i = 0; i < r->c->n[n->degree]; i++) {
     y[i] = 0;
     for (int j = 0; j < width; j++) y[i] += g[j] * s[i * width + j];

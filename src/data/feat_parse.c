@@ -43,26 +43,28 @@ static int same(const char *name, const char *from, int length) {
   return strlen(name) == (size_t)length && memcmp(name, from, (size_t)length) == 0;
 }
 
+/* Where their values are is decided later. */
+static int equal(const feat_node *a, const feat_node *b) {
+  return a->op == b->op && memcmp(a->arg, b->arg, sizeof a->arg) == 0 && a->field == b->field && a->first == b->first &&
+         a->num[0] == b->num[0] && a->num[1] == b->num[1] && a->steps == b->steps &&
+         memcmp(a->step, b->step, sizeof a->step) == 0 && a->degree == b->degree && a->channels == b->channels &&
+         a->constant == b->constant;
+}
+
 /* The index of an equal node, or of a new one. */
 static dkho_status intern(parser *p, const feat_node *n, value *out) {
   feat_graph *g = p->g;
   *out = (value){0};
   for (int i = 0; i < g->nodes; i++)
-    if (memcmp(&g->node[i], n, sizeof *n) == 0) return out->node = i, DKHO_OK;
+    if (equal(&g->node[i], n)) return out->node = i, DKHO_OK;
   if (g->nodes == FEAT_NODES_MAX) return bad(p, "too many terms in the table");
   g->node[g->nodes] = *n;
   out->node = g->nodes++;
   return DKHO_OK;
 }
 
-/* memcmp compares nodes, so padding has to be zero too. */
 static feat_node blank(feat_op op) {
-  feat_node n;
-  memset(&n, 0, sizeof n);
-  n.op = op;
-  n.arg[0] = n.arg[1] = n.arg[2] = -1;
-  n.field = -1;
-  return n;
+  return (feat_node){.op = op, .arg = {-1, -1, -1}, .field = -1};
 }
 
 /* NAME: an input, a static or a global. */

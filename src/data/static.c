@@ -68,7 +68,8 @@ dkho_status static_mean_to_vertices(const cx *c, int k, int ch, const double *u,
       count[v]++;
       for (int q = 0; q < ch; q++) out[v * ch + q] += u[i * ch + q];
     }
-  for (int64_t i = 0; i < c->n[0] * ch; i++) out[i] /= count[i / ch]; /* a pure complex: never 0 */
+  for (int64_t v = 0; v < c->n[0]; v++)
+    for (int q = 0; q < ch; q++) out[v * ch + q] /= count[v]; /* a pure complex: never 0 */
   mem_free(count);
   return DKHO_OK;
 }

@@ -95,7 +95,7 @@ static dkho_status certified(const cx *c, int relative, int64_t betti[CX_DEGREES
   int64_t again[CX_DEGREES];
   TRY(betti_mod(c, relative, ELIM_PRIME, betti));
   TRY(betti_mod(c, relative, ELIM_PRIME_2, again));
-  if (memcmp(betti, again, sizeof again))
+  if (memcmp(betti, again, sizeof again) != 0)
     return fail(DKHO_E_INTERNAL, "Betti numbers differ between two primes: the complex has torsion of that order");
   return DKHO_OK;
 }

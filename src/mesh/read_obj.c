@@ -33,7 +33,7 @@ static dkho_status face(raw *m, scan *line) {
 
 /* A polyline is its segments. */
 static dkho_status polyline(raw *m, scan *line) {
-  int32_t vert[2];
+  int32_t vert[2] = {0};
   int corners = 0;
   scan_view word;
   for (; scan_word(line, &word); corners++) {

@@ -180,21 +180,22 @@ static void relation_view(recorder *r, var z, var theta, var view[2]) {
   }
 }
 
-/* û = ũ - H (M H)ᵀ ũ + H harm(g) */
-static void decode(recorder *r, var z, var theta) {
-  tape *t = r->t;
-  const dkho_config *f = r->f;
-  dkho_net *net = r->net;
-  var in[3] = {z};
-  relation_view(r, z, theta, in + 1);
-  net->local = net->predicted = op_mlp(t, "dec", 3, in);
+/* û = ũ - H (M H)ᵀ ũ + H harm(g), from ũ = net->local on. */
+static void synthesise(const dkho_config *f, const geometry *g, tape *t, dkho_net *net) {
+  net->predicted = net->local;
   if (!f->harmonic || f->variant == DKHO_NO_HARMONIC) return;
-  int64_t n = r->g->n[f->target];
-  var h = tape_const(t, n, f->harmonic, r->g->h), mh = tape_const(t, n, f->harmonic, r->g->mh);
+  int64_t n = g->n[f->target];
+  var h = tape_const(t, n, f->harmonic, g->h), mh = tape_const(t, n, f->harmonic, g->mh);
   net->summary = tape_input(t, 1, f->summary);
   net->local = op_axpy(t, -1, op_synthesis(t, h, op_coefficients(t, mh, net->local), f->channels), net->local);
   net->modes = op_synthesis(t, h, op_mlp(t, "harm", 1, &net->summary), f->channels);
   net->predicted = op_axpy(t, 1, net->local, net->modes);
+}
+
+static void judge_output(const dkho_config *f, const geometry *g, tape *t, dkho_net *net) {
+  net->target = tape_input(t, g->n[f->target], f->channels);
+  net->loss = op_rel_l2(t, net->predicted, net->target, f->loss_eps);
+  tape_keep(t, net->predicted);
 }
 
 static dkho_status fits(const dkho_config *f, const geometry *g) {
@@ -229,10 +230,21 @@ dkho_status dkho_record(const dkho_config *f, params *p, const geometry *g, tape
       phase_layer(&r, l, z, z0, theta);
     memcpy(net->z[l + 1], z, sizeof z);
   }
-  decode(&r, z[f->target], theta[f->target]);
-  net->target = tape_input(t, g->n[f->target], f->channels);
-  net->loss = op_rel_l2(t, net->predicted, net->target, f->loss_eps);
+  var in[3] = {z[f->target]};
+  relation_view(&r, z[f->target], theta[f->target], in + 1);
+  net->local = op_mlp(t, "dec", 3, in);
+  synthesise(f, g, t, net);
+  judge_output(f, g, t, net);
   TRY(t->status);
-  tape_keep(t, net->predicted);
   return tape_mark_live(t, net->loss, p);
+}
+
+dkho_status dkho_record_tail(const dkho_config *f, const geometry *g, tape *t, var *raw, dkho_net *net) {
+  TRY(fits(f, g));
+  memset(net, 0xff, sizeof *net);
+  net->local = *raw = tape_input(t, g->n[f->target], f->channels);
+  tape_want_grad(t, *raw);
+  synthesise(f, g, t, net);
+  judge_output(f, g, t, net);
+  return t->status;
 }

@@ -71,4 +71,8 @@ typedef struct dkho_net {
 /* Records the model for a complex and marks in p what is live. Keeps `predicted`. p and g must outlive the tape. */
 dkho_status dkho_record(const dkho_config *cfg, params *p, const geometry *g, tape *t, dkho_net *net);
 
+/* Only what follows the decoder: ũ as an input (*raw, its cotangent wanted), projection, harmonic branch, loss. For a network
+ * whose decoder output is computed elsewhere (dkho_fused.h). Marks nothing live. */
+dkho_status dkho_record_tail(const dkho_config *cfg, const geometry *g, tape *t, var *raw, dkho_net *net);
+
 #endif

@@ -1,6 +1,7 @@
 /* dkho_param.c: configuration and tensors of the model; see dkho.h. */
 #include "model/dkho.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,9 +74,13 @@ dkho_status dkho_check(const dkho_config *f) {
   TRY(in_range("summary", f->summary, f->harmonic > 0, 4096));
   if (f->variant == DKHO_NO_HARMONIC && f->harmonic == 0)
     return fail(DKHO_E_INPUT, "model: variant no_harmonic: this target has no harmonic branch to leave out");
-  if (!(f->tau_lo >= 0 && f->tau_range >= 0 && f->lag_scale >= 0 && f->loss_eps > 0))
-    return fail(DKHO_E_INPUT, "model: tau_lo %g, tau_range %g, lag_scale %g must not be negative, loss_eps %g positive",
-                f->tau_lo, f->tau_range, f->lag_scale, f->loss_eps);
+  if (!(f->tau_lo >= 0 && f->tau_range >= 0 && f->lag_scale >= 0 && f->loss_eps > 0) || !isfinite(f->tau_lo) ||
+      !isfinite(f->tau_range) || !isfinite(f->lag_scale) || !isfinite(f->loss_eps))
+    return fail(
+        DKHO_E_INPUT,
+        "model: tau_lo %g, tau_range %g, lag_scale %g, loss_eps %g: expected finite numbers, the first three not "
+        "negative, the last positive",
+        f->tau_lo, f->tau_range, f->lag_scale, f->loss_eps);
   return DKHO_OK;
 }
 

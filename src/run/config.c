@@ -21,8 +21,8 @@ dkho_status config_model(oper_request *out, const data_recipe *recipe, const dkh
   if (o->c) c->c = o->c;
   if (o->layers) c->layers = o->layers;
   if (o->substeps) c->substeps = o->substeps;
-  c->tau_range = o->tau_range >= 0 ? o->tau_range : recipe->tau_range;
-  if (o->lag_scale >= 0) c->lag_scale = o->lag_scale;
+  c->tau_range = o->tau_range < 0 ? recipe->tau_range : o->tau_range;
+  if (!(o->lag_scale < 0)) c->lag_scale = o->lag_scale;
   c->loss_eps = sqrt(recipe->loss_eps); /* the recipe's floor is that of Σy² */
   if (o->variant) TRY(dkho_variant_parse(o->variant, &c->variant));
   if (o->start) TRY(dkho_start_parse(o->start, &c->start));
@@ -73,10 +73,10 @@ dkho_status config_resolve(run_config *c, const dataset *d, const char *path, co
   st_hash(dataset_file(d), c->data_hash);
   c->epochs = o->epochs ? o->epochs : recipe->epochs;
   c->batch = o->batch ? o->batch : recipe->batch;
-  c->lr = o->lr >= 0 ? o->lr : recipe->lr;
-  c->weight_decay = o->weight_decay >= 0 ? o->weight_decay : recipe->weight_decay;
-  c->clip = o->clip >= 0 ? o->clip : 1;
-  c->ema = o->ema >= 0 ? o->ema : 0;
+  c->lr = o->lr < 0 ? recipe->lr : o->lr;
+  c->weight_decay = o->weight_decay < 0 ? recipe->weight_decay : o->weight_decay;
+  c->clip = o->clip < 0 ? 1 : o->clip;
+  c->ema = o->ema < 0 ? 0 : o->ema;
   c->warmup = o->warmup;
   c->train_samples = o->train_samples;
   c->skip_nonfinite = o->skip_nonfinite;

@@ -96,7 +96,6 @@ static dkho_status build(oper *o, int harmonic) {
   o->cfg.target = target->degree;
   o->cfg.channels = target->channels;
   o->cfg.degrees = dkho_active_degrees(o->site[0].c->dim, target->degree);
-  if (o->cfg.variant == DKHO_NO_HARMONIC) harmonic = 0;
   for (int i = 0; i < o->sites; i++) TRY(site_prepare(o, i, harmonic));
   const features *f = o->site[0].f;
   for (int k = 0; k < o->cfg.degrees; k++) {
@@ -329,8 +328,10 @@ dkho_status oper_count(const oper_request *r, int dim, int fields, const data_fi
   for (int i = 0; i < fields; i++)
     if (strcmp(field[i].name, target) == 0) c.target = field[i].degree, c.channels = field[i].channels;
   c.degrees = dkho_active_degrees(dim, c.target);
-  c.harmonic = r->harmonic && c.variant != DKHO_NO_HARMONIC ? (int)betti[c.target] : 0;
+  c.harmonic = r->harmonic ? (int)betti[c.target] : 0;
   TRY(feat_widths(table, dim, fields, field, r->profile, r->modes, c.features, &c.summary));
+  if (c.summary == 0) c.harmonic = 0;
+  TRY(dkho_check(&c));
   TRY(params_create(&p));
   dkho_status s = dkho_declare(&c, p);
   if (s == DKHO_OK) s = params_layout(p);

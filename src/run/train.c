@@ -159,6 +159,27 @@ static void cpu_name(char *out, size_t size) {
   if (f) fclose(f);
 }
 
+/* Temporary files of a process that was killed while it wrote. */
+static void sweep(const char *run) {
+  DIR *d = opendir(run);
+  char path[PATH_LIMIT];
+  for (struct dirent *e; d && (e = readdir(d));) {
+    const char *mark = strstr(e->d_name, ".tmp.");
+    if (mark && strspn(mark + 5, "0123456789") == strlen(mark + 5) &&
+        snprintf(path, sizeof path, "%s/%s", run, e->d_name) < PATH_LIMIT)
+      unlink(path);
+  }
+  if (d) closedir(d);
+}
+
+/* Only when everything else is ready: a directory with a config.json is a run, and a run is never written over. */
+static dkho_status write_config(const trainer *t) {
+  char path[PATH_LIMIT];
+  TRY(file_mkdir(t->dir));
+  sweep(t->dir);
+  return config_write(t->cfg, in_dir(t, "config.json", path), 0);
+}
+
 static dkho_status write_manifest(const trainer *t) {
   char path[PATH_LIMIT], cpu[256];
   cpu_name(cpu, sizeof cpu);
@@ -346,26 +367,14 @@ static dkho_status go(const dataset *d, const run_config *cfg, const char *run, 
   trainer t = {.d = d, .cfg = cfg, .host = host, .dir = run, .best = NAN};
   t.started = t.saved = now();
   dkho_status s = prepare(&t);
-  if (s == DKHO_OK && resume) s = load_checkpoint(&t);
+  if (s == DKHO_OK) s = resume ? load_checkpoint(&t) : write_config(&t);
+  if (s == DKHO_OK && t.epoch > 0) s = write_history(&t); /* a kill may have cut off the last row */
   if (s == DKHO_OK) s = write_manifest(&t);
   if (s == DKHO_OK) bind(&t);
   while (s == DKHO_OK && t.epoch < cfg->epochs) s = run_epoch(&t);
   if (s == DKHO_OK) s = write_result(&t);
   dispose(&t);
   return s;
-}
-
-/* Temporary files of a process that was killed while it wrote. */
-static void sweep(const char *run) {
-  DIR *d = opendir(run);
-  char path[PATH_LIMIT];
-  for (struct dirent *e; d && (e = readdir(d));) {
-    const char *mark = strstr(e->d_name, ".tmp.");
-    if (mark && strspn(mark + 5, "0123456789") == strlen(mark + 5) &&
-        snprintf(path, sizeof path, "%s/%s", run, e->d_name) < PATH_LIMIT)
-      unlink(path);
-  }
-  if (d) closedir(d);
 }
 
 static dkho_status check_length(const char *run) {
@@ -375,12 +384,9 @@ static dkho_status check_length(const char *run) {
 dkho_status train_start(const dataset *d, const run_config *cfg, const char *run, const train_host *host) {
   char path[PATH_LIMIT];
   TRY(check_length(run));
-  TRY(file_mkdir(run));
   snprintf(path, sizeof path, "%s/config.json", run);
   if (file_exists(path))
     return fail(DKHO_E_EXISTS, "%s: holds a run already; it is kept (resume it, or choose another name)", run);
-  sweep(run);
-  TRY(config_write(cfg, path, 0));
   return go(d, cfg, run, host, 0);
 }
 

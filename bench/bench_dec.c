@@ -1,4 +1,4 @@
-/* dec_bench.c: times Betti numbers, harmonic bases and the lowest eigenpairs of every degree on a benchmark complex and
+/* bench_dec.c: times Betti numbers, harmonic bases and the lowest eigenpairs of every degree on a benchmark complex and
  * prints the worst residuals. Usage: bench_dec darcy|torus|cavity [smoke|main] [unit|hodge] [pairs] [dump prefix]. With a
  * prefix, the coboundaries go to PREFIX<k>.txt (row, column, sign) and the eigenvalues to PREFIXspectrum.txt, for
  * dec_vs_scipy.py. */

@@ -1,4 +1,4 @@
-/* data_bench.c: time to make samples of a benchmark, from the random numbers to the last target, without the file. The samples go
+/* bench_data.c: time to make samples of a benchmark, from the random numbers to the last target, without the file. The samples go
  * in ROUNDS rounds and the quickest speaks for all, so that a busy machine does not. Usage: bench_data [PROBLEM [SAMPLES
  * [RESOLUTION]]]; prints one JSON object. bench/data_vs_scipy.py sets it beside SciPy. */
 #include "problem/problem.h"

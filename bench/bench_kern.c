@@ -1,0 +1,313 @@
+/* bench_kern: what the kernels make of the machine. Measures the multiply-add peak of all threads, each thin kernel on
+ * one core, and whole training steps of the fused network on the Darcy complex; prints rates, shares of the peak of the
+ * same run and milliseconds per sample. Only useful multiply-adds count (kern/fused.h). DKHO_ISA picks the kernels.
+ *
+ *   bench_kern [--size small|large] [--threads N] [--batch B] [--seconds S] [--target K] [--mesh smoke|main] [--steps]
+ *              [--train] [--cpu] */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "kern/fused.h"
+#include "mesh/generate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { W = KERN_LANES, BLOCK = 4 };
+
+typedef struct {
+  int h, c, threads, batch, target, steps_only, train_only;
+  double seconds;
+  const char *mesh;
+} options;
+
+static clockid_t ticks = CLOCK_MONOTONIC; /* --cpu: processor time of this process, for busy machines */
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(ticks, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static float *noise(size_t n, uint64_t stream, double scale) {
+  float *x = mem_alloc(n, sizeof *x);
+  if (!x) exit(1);
+  rng r = rng_open(1, RNG_TEST, stream);
+  for (size_t i = 0; i < n; i++) x[i] = (float)(scale * (2 * rng_uniform(&r) - 1));
+  return x;
+}
+
+static void check(dkho_status s) {
+  if (s == DKHO_OK) return;
+  fprintf(stderr, "bench_kern: %s\n", fail_text());
+  exit(1);
+}
+
+typedef struct {
+  const kern *k;
+  float sink[64][W];
+} peak_job;
+
+static dkho_status peak_task(void *ctx, size_t task, int worker) {
+  (void)task;
+  peak_job *j = ctx;
+  j->k->peak(4000000, j->sink[worker % 64]);
+  return DKHO_OK;
+}
+
+/* Multiply-adds per second of all threads together, the best of several goes. */
+static double measure_peak(const kern *k, pool *p) {
+  peak_job j = {.k = k};
+  double best = 0, each = k->peak(1000, j.sink[0]) * 4000;
+  for (int go = 0; go < 5; go++) {
+    double start = now();
+    pool_run(p, (size_t)pool_width(p), peak_task, &j);
+    double rate = each * pool_width(p) / (now() - start);
+    if (rate > best) best = rate;
+  }
+  return best;
+}
+
+/* Buffers for one block of a kernel under test. */
+typedef struct {
+  const kern *k;
+  int h, in;
+  float *x, *y, *z, *r, *w, *b, *lanes, *rstd;
+} bench_block;
+
+static void run_mm(bench_block *b) {
+  b->k->mm(BLOCK, b->x, (size_t)b->in * W, b->in, b->w, b->h, b->h, b->b, 0, b->y, (size_t)b->h * W);
+}
+static void run_transpose(bench_block *b) {
+  b->k->transpose(BLOCK, b->y, (size_t)b->h * W, b->h, b->r);
+}
+static void run_grad_w(bench_block *b) {
+  b->k->grad_w(BLOCK, b->x, (size_t)b->in * W, b->in, b->r, b->h, b->z);
+}
+static void run_norm(bench_block *b) {
+  size_t s = (size_t)b->h * W;
+  b->k->norm(BLOCK, b->h, b->x, s, b->z, s, b->rstd);
+}
+static void run_gelu_norm(bench_block *b) {
+  size_t s = (size_t)b->h * W;
+  b->k->gelu_norm(BLOCK, b->h, b->x, s, b->y, s);
+}
+static void run_gelu_norm_keep(bench_block *b) {
+  size_t s = (size_t)b->h * W;
+  b->k->gelu_norm_keep(BLOCK, b->h, b->x, s, b->r, s, b->rstd);
+}
+static void run_norm_back(bench_block *b) {
+  size_t s = (size_t)b->h * W;
+  b->k->norm_back(BLOCK, b->h, b->x, s, b->r, s, b->rstd, b->b, NULL, 0, b->y, s, b->lanes);
+}
+static void run_affine(bench_block *b) {
+  size_t s = (size_t)b->h * W;
+  b->k->affine(BLOCK, b->h, b->x, s, b->b, b->b, b->y, s);
+}
+static void run_phasor(bench_block *b) {
+  b->k->phasor(BLOCK, b->h / 2, b->x, b->y, (size_t)b->h * W);
+}
+
+/* Seconds per call. */
+static double time_block(void (*run)(bench_block *), bench_block *b, double seconds) {
+  double best = 1e30;
+  for (int go = 0; go < 5; go++) {
+    long calls = 0;
+    double start = now(), spent;
+    do {
+      for (int i = 0; i < 20; i++) run(b);
+      calls += 20;
+    } while ((spent = now() - start) < seconds / 5);
+    if (spent / (double)calls < best) best = spent / (double)calls;
+  }
+  return best;
+}
+
+static void bench_kernels(const kern *k, const options *o, double peak) {
+  bench_block b = {.k = k, .h = o->h, .in = o->h + 2 * o->c};
+  size_t size = (size_t)(b.in + W) * W * BLOCK, square = (size_t)b.in * (size_t)b.h;
+  b.x = noise(size, 1, 1), b.y = noise(size, 2, 1), b.z = noise(size > square ? size : square, 3, 1);
+  b.r = noise(size, 4, 1), b.w = noise(square, 5, 0.1), b.b = noise((size_t)b.h, 6, 1);
+  b.lanes = noise((size_t)b.h * 2 * W, 7, 1), b.rstd = noise(BLOCK * W, 8, 1);
+  static const struct {
+    const char *name;
+    void (*run)(bench_block *);
+    int product;
+  } list[] = {{"mm", run_mm, 1},
+              {"grad_w", run_grad_w, 1},
+              {"transpose", run_transpose, 0},
+              {"affine", run_affine, 0},
+              {"norm", run_norm, 0},
+              {"gelu_norm", run_gelu_norm, 0},
+              {"gelu_norm_keep", run_gelu_norm_keep, 0},
+              {"norm_back", run_norm_back, 0},
+              {"phasor (h/2)", run_phasor, 0}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    double t = time_block(list[i].run, &b, o->seconds / 10), per_tile = t / BLOCK;
+    double macs = list[i].product ? (double)square * W / per_tile : 0;
+    printf("  %-16s %8.1f ns per tile", list[i].name, 1e9 * per_tile);
+    if (macs > 0) printf("  %6.1f GFLOP/s  %5.1f %% of one core's peak", 2e-9 * macs, 100 * macs / peak);
+    printf("\n");
+  }
+  void *all[] = {b.x, b.y, b.z, b.r, b.w, b.b, b.lanes, b.rstd};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
+}
+
+/* A parameter layout and inputs of Darcy's shape: 26/28/27 static, 5/5/4 varying, 6 global columns. */
+typedef struct {
+  fused_shape s;
+  size_t params;
+  float *theta, *fixed[3], *varying[3], *global;
+  int32_t rows[40];
+} network;
+
+static size_t take(network *n, int count) {
+  size_t at = n->params;
+  n->params += (size_t)count;
+  return at;
+}
+
+static fused_mlp take_mlp(network *n, int in, int h, int out) {
+  fused_mlp m;
+  m.w1 = take(n, in * h), m.b1 = take(n, h), m.gain = take(n, h), m.shift = take(n, h);
+  m.w2 = take(n, h * out), m.b2 = take(n, out);
+  return m;
+}
+
+static void take_rank(network *n, fused_rank *r, int h, int c) {
+  r->drive_w = take(n, h * c), r->drive_b = take(n, c), r->gate_w = take(n, h * c), r->gate_b = take(n, c);
+  r->lag_w = take(n, h * c), r->lag_b = take(n, c), r->read_w = take(n, 2 * c * h), r->read_b = take(n, h);
+  r->update = take_mlp(n, 2 * h, h, h);
+  r->skip = take(n, h * h), r->gain = take(n, h), r->shift = take(n, h), r->sigma = take(n, 1);
+}
+
+static void make_network(network *n, const cx *c, const options *o) {
+  static const int fixed[3] = {26, 28, 27}, varying[3] = {5, 5, 4};
+  n->s = (fused_shape){.degrees = 3, .h = o->h, .c = o->c, .layers = 4, .substeps = 2, .target = o->target};
+  n->s.outputs = 1, n->s.tau_min = 0.02F, n->s.tau_range = 0.15F, n->s.lag_scale = 1;
+  for (int i = 0; i < 40; i++) n->rows[i] = i;
+  for (int k = 0; k < 3; k++) {
+    n->s.n[k] = c->n[k];
+    n->s.fixed[k] = (fused_columns){fixed[k], n->rows};
+    n->s.varying[k] = (fused_columns){varying[k], n->rows + fixed[k]};
+    n->s.global[k] = (fused_columns){6, n->rows + fixed[k] + varying[k]};
+    n->s.encoder[k] = take_mlp(n, fixed[k] + varying[k] + 6, o->h, o->h);
+    n->fixed[k] = noise((size_t)(c->n[k] * fixed[k]), 10 + (uint64_t)k, 1);
+    n->varying[k] = noise((size_t)(c->n[k] * varying[k]), 20 + (uint64_t)k, 1);
+  }
+  for (int l = 0; l < 4; l++) {
+    for (int k = 0; k < 3; k++) take_rank(n, &n->s.layer[l].rank[k], o->h, o->c);
+    n->s.layer[l].tau = take(n, 1);
+  }
+  n->s.decoder = take_mlp(n, o->h + 2 * o->c, o->h, 1);
+  n->theta = noise(n->params, 30, 0.2);
+  n->global = noise(6, 31, 1);
+}
+
+static dkho_status unit_loss(void *ctx, int sample, const real *y, real *g) {
+  (void)sample;
+  const network *n = ctx;
+  for (int64_t i = 0; i < n->s.n[n->s.target]; i++) g[i] = y[i];
+  return DKHO_OK;
+}
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Milliseconds per sample of training steps or of predictions: the median, and the best in *best. */
+static double time_steps(fused *f, fused_team *t, pool *p, network *n, const options *o, int train, double *best) {
+  fused_sample *samples = mem_alloc((size_t)o->batch, sizeof *samples);
+  float **y = mem_alloc((size_t)o->batch, sizeof *y), *packed = mem_alloc(fused_grads(f), sizeof *packed);
+  float *grads = mem_alloc(n->params, sizeof *grads);
+  if (!samples || !y || !packed || !grads) exit(1);
+  for (int i = 0; i < o->batch; i++) {
+    samples[i] = (fused_sample){.varying = {n->varying[0], n->varying[1], n->varying[2]}, .global = n->global};
+    y[i] = noise((size_t)n->s.n[n->s.target], 40, 1);
+  }
+  double spent[64];
+  int rounds = 0;
+  for (double start = now(); rounds < 64 && (rounds < 4 || now() - start < o->seconds); rounds++) {
+    double begin = now();
+    if (train) {
+      fused_prepare(f, p, n->theta);
+      check(fused_train(t, o->batch, samples, unit_loss, n, packed));
+      memset(grads, 0, n->params * sizeof *grads);
+      fused_collect(f, n->theta, packed, grads);
+    } else {
+      check(fused_predict(t, o->batch, samples, y));
+    }
+    spent[rounds] = now() - begin;
+  }
+  qsort(spent + 1, (size_t)rounds - 1, sizeof *spent, ascending); /* the first warms up */
+  for (int i = 0; i < o->batch; i++) mem_free(y[i]);
+  mem_free(samples), mem_free(y), mem_free(packed), mem_free(grads);
+  *best = 1e3 * spent[1] / o->batch;
+  return 1e3 * spent[1 + (rounds - 1) / 2] / o->batch;
+}
+
+static void bench_network(const kern *k, const options *o, pool *p, double peak) {
+  cx *c;
+  network n = {.params = 0};
+  fused *f;
+  fused_team *t;
+  fused_mesh m = {.star = {0}};
+  check(cx_darcy(&c, o->mesh));
+  make_network(&n, c, o);
+  for (int d = 0; d < 3; d++) {
+    m.face[d] = c->face[d], m.sign[d] = c->sign[d];
+    m.coptr[d] = c->coptr[d], m.coface[d] = c->coface[d], m.cosign[d] = c->cosign[d];
+  }
+  check(fused_create(&f, k, &n.s, &m, (const real *const *)n.fixed));
+  check(fused_team_create(&t, f, p, o->batch));
+  double work[2] = {fused_work_step(f), fused_work_forward(f)}, best;
+  for (int i = 0; i < (o->train_only ? 1 : 2); i++) {
+    double ms = time_steps(f, t, p, &n, o, i == 0, &best);
+    printf("  %-14s %8.2f ms per sample (best %.2f)  %6.1f GFLOP/s  %5.1f %% of peak, batch %d\n",
+           i ? "prediction" : "training step", ms, best, 2e-6 * work[i] / ms, 100e3 * work[i] / ms / peak, o->batch);
+  }
+  fused_team_free(t);
+  fused_free(f);
+  for (int d = 0; d < 3; d++) mem_free(n.fixed[d]), mem_free(n.varying[d]);
+  mem_free(n.theta), mem_free(n.global);
+  cx_free(c);
+}
+
+int main(int argc, char **argv) {
+  options o = {.h = 32, .c = 2, .threads = 1, .batch = 16, .target = 1, .seconds = 4, .mesh = "main"};
+  for (int i = 1; i < argc; i++) {
+    const char *v = i + 1 < argc ? argv[i + 1] : "";
+    if (!strcmp(argv[i], "--steps"))
+      o.steps_only = 1;
+    else if (!strcmp(argv[i], "--train"))
+      o.steps_only = o.train_only = 1;
+    else if (!strcmp(argv[i], "--cpu"))
+      ticks = CLOCK_PROCESS_CPUTIME_ID;
+    else if (!strcmp(argv[i], "--size"))
+      o.h = strcmp(v, "large") ? 32 : 64, o.c = o.h / 16, i++;
+    else if (!strcmp(argv[i], "--threads"))
+      o.threads = atoi(v), i++;
+    else if (!strcmp(argv[i], "--batch"))
+      o.batch = atoi(v), i++;
+    else if (!strcmp(argv[i], "--target"))
+      o.target = atoi(v), i++;
+    else if (!strcmp(argv[i], "--seconds"))
+      o.seconds = atof(v), i++;
+    else if (!strcmp(argv[i], "--mesh"))
+      o.mesh = v, i++;
+    else
+      return fprintf(stderr, "bench_kern: unknown option %s\n", argv[i]), 2;
+  }
+  const kern *k;
+  pool *p;
+  check(kern_get(&k));
+  check(pool_create(&p, o.threads));
+  double peak = measure_peak(k, p);
+  printf("%s, h %d, c %d, %d threads: peak %.1f GFLOP/s\n", k->name, o.h, o.c, o.threads, 2e-9 * peak);
+  if (!o.steps_only) bench_kernels(k, &o, peak / o.threads);
+  bench_network(k, &o, p, peak);
+  pool_free(p);
+  return 0;
+}

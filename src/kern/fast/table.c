@@ -1,0 +1,166 @@
+/* table.c: the fast table, compiled once per instruction set with KERN_TABLE the table's name and KERN_NAME its text. */
+#include "kern/kern.h"
+#include "kern/fast/pointwise.h"
+#include "kern/fast/product.h"
+#include "kern/fast/relation.h"
+
+INLINE vf apply(kern_fn f, vf x) {
+  vf s, c;
+  switch (f) {
+  case KERN_SIN:
+    return vsin(x);
+  case KERN_COS:
+    vsincos(x, &s, &c);
+    return c;
+  case KERN_TANH:
+    return vtanh(x);
+  case KERN_ERF:
+    return verf(x);
+  case KERN_EXP:
+    return vexp(x);
+  case KERN_LOG1P:
+    return vlog1p(x);
+  case KERN_SOFTPLUS:
+    return vsoftplus(x);
+  case KERN_SIGMOID:
+    return vsigmoid(x);
+  case KERN_GELU:
+    vgelus(1, &x, &c);
+    return c;
+  case KERN_GELU_SLOPE:
+    vgelu_slopes(1, &x, &c, &s);
+    return s;
+  case KERN_FN_COUNT:
+    break;
+  }
+  return x;
+}
+
+/* Whole vectors, then the rest through a padded copy. */
+INLINE void map_all(kern_fn f, size_t n, const float *x, float *y) {
+  size_t i = 0;
+  for (; i + VL <= n; i += VL) vstore(y + i, apply(f, vload(x + i)));
+  if (i == n) return;
+  float rest[VL] = {0};
+  memcpy(rest, x + i, (n - i) * sizeof *x);
+  vstore(rest, apply(f, vload(rest)));
+  memcpy(y + i, rest, (n - i) * sizeof *y);
+}
+
+static void fast_map(kern_fn f, size_t n, const float *x, float *y) {
+  switch (f) {
+  case KERN_SIN:
+    map_all(KERN_SIN, n, x, y);
+    break;
+  case KERN_COS:
+    map_all(KERN_COS, n, x, y);
+    break;
+  case KERN_TANH:
+    map_all(KERN_TANH, n, x, y);
+    break;
+  case KERN_ERF:
+    map_all(KERN_ERF, n, x, y);
+    break;
+  case KERN_EXP:
+    map_all(KERN_EXP, n, x, y);
+    break;
+  case KERN_LOG1P:
+    map_all(KERN_LOG1P, n, x, y);
+    break;
+  case KERN_SOFTPLUS:
+    map_all(KERN_SOFTPLUS, n, x, y);
+    break;
+  case KERN_SIGMOID:
+    map_all(KERN_SIGMOID, n, x, y);
+    break;
+  case KERN_GELU:
+    map_all(KERN_GELU, n, x, y);
+    break;
+  case KERN_GELU_SLOPE:
+    map_all(KERN_GELU_SLOPE, n, x, y);
+    break;
+  case KERN_FN_COUNT:
+    break;
+  }
+}
+
+static void fast_axpy(size_t n, float a, const float *x, float *y) {
+  size_t i = 0;
+  for (; i + VL <= n; i += VL) vstore(y + i, vfma(vset(a), vload(x + i), vload(y + i)));
+  for (; i < n; i++) y[i] += a * x[i];
+}
+
+static double fast_sumsq(size_t n, const float *x) {
+  double lane[LANES] = {0}, sum = 0;
+  size_t i = 0;
+  for (; i + LANES <= n; i += LANES)
+    for (int v = 0; v < LANES; v += VL) vsumsq(vload(x + i + v), lane + v);
+  for (; i < n; i++) lane[i % LANES] += (double)x[i] * (double)x[i];
+  for (int l = 0; l < LANES; l++) sum += lane[l];
+  return sum;
+}
+
+INLINE void adam_lanes(const kern_adam *a, const float *grad, float *m, float *v, float *w) {
+  vf g = vmul(vset(a->scale), vload(grad));
+  vf m1 = vfma(vset(a->beta1), vload(m), vmul(vset(1 - a->beta1), g));
+  vf v1 = vfma(vset(a->beta2), vload(v), vmul(vset(1 - a->beta2), vmul(g, g)));
+  vf root = vadd(vsqrt(vmul(v1, vset(a->correct2))), vset(a->eps));
+  vf step = vfma(vset(a->decay), vload(w), vdiv(vmul(m1, vset(a->correct1)), root));
+  vstore(m, m1);
+  vstore(v, v1);
+  vstore(w, vfnma(vset(a->lr), step, vload(w)));
+}
+
+static void fast_adamw(size_t n, const kern_adam *a, const float *grad, float *m, float *v, float *w) {
+  size_t i = 0;
+  for (; i + VL <= n; i += VL) adam_lanes(a, grad + i, m + i, v + i, w + i);
+  if (i == n) return;
+  float rest[4][VL] = {{0}};
+  size_t bytes = (n - i) * sizeof *w;
+  memcpy(rest[0], grad + i, bytes), memcpy(rest[1], m + i, bytes);
+  memcpy(rest[2], v + i, bytes), memcpy(rest[3], w + i, bytes);
+  adam_lanes(a, rest[0], rest[1], rest[2], rest[3]);
+  memcpy(m + i, rest[1], bytes), memcpy(v + i, rest[2], bytes), memcpy(w + i, rest[3], bytes);
+}
+
+static double fast_peak(size_t rounds, float *sink) {
+  enum { CHAINS = VL == 16 ? 24 : 12 };
+  vf s[CHAINS], a = vset(0.999F), b = vset(1e-3F);
+  for (int i = 0; i < CHAINS; i++) s[i] = vset((float)i);
+  for (size_t r = 0; r < rounds; r++) _Pragma("GCC unroll 24") for (int i = 0; i < CHAINS; i++) s[i] = vfma(s[i], a, b);
+  float lanes[VL];
+  for (int i = 0; i < CHAINS; i++) {
+    vstore(lanes, s[i]);
+    *sink += lanes[0];
+  }
+  return (double)rounds * CHAINS * VL;
+}
+
+extern const kern KERN_TABLE;
+const kern KERN_TABLE = {
+    .name = KERN_NAME,
+    .mm = fast_mm,
+    .mm_ahead = fast_mm_ahead,
+    .transpose = fast_transpose,
+    .grad_w = fast_grad_w,
+    .grad_b = fast_grad_b,
+    .affine = fast_affine,
+    .norm = fast_norm,
+    .gelu_norm = fast_gelu_norm,
+    .gelu_norm_keep = fast_gelu_norm_keep,
+    .norm_back = fast_norm_back,
+    .phasor = fast_phasor,
+    .phasor_back = fast_phasor_back,
+    .cond = fast_cond,
+    .cond_back = fast_cond_back,
+    .rel_sin = fast_rel_sin,
+    .rel_step = fast_rel_step,
+    .rel_sin_back = fast_rel_sin_back,
+    .rel_step_back = fast_rel_step_back,
+    .rel_drive_back = fast_rel_drive_back,
+    .map = fast_map,
+    .axpy = fast_axpy,
+    .sumsq = fast_sumsq,
+    .adamw = fast_adamw,
+    .peak = fast_peak,
+};

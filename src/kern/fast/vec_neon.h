@@ -1,0 +1,110 @@
+/* vec_neon.h: the vocabulary of vec.h in AArch64 NEON, 4 lanes. Included by vec.h only. */
+#ifndef KERN_FAST_VEC_NEON_H
+#define KERN_FAST_VEC_NEON_H
+
+#include <arm_neon.h>
+typedef float32x4_t vf;
+typedef int32x4_t vi;
+enum { VL = 4, MM_T = 1, MM_O = 4, GW_I = 6, GW_V = 4 };
+INLINE vf vset(float a) {
+  return vdupq_n_f32(a);
+}
+INLINE vf vload(const float *p) {
+  return vld1q_f32(p);
+}
+INLINE void vstore(float *p, vf a) {
+  vst1q_f32(p, a);
+}
+INLINE vf vadd(vf a, vf b) {
+  return vaddq_f32(a, b);
+}
+INLINE vf vsub(vf a, vf b) {
+  return vsubq_f32(a, b);
+}
+INLINE vf vmul(vf a, vf b) {
+  return vmulq_f32(a, b);
+}
+INLINE vf vfma(vf a, vf b, vf c) {
+  return vfmaq_f32(c, a, b);
+}
+INLINE vf vfnma(vf a, vf b, vf c) {
+  return vfmsq_f32(c, a, b);
+}
+INLINE vf vmin(vf a, vf b) {
+  return vminq_f32(a, b);
+}
+INLINE vf vmax(vf a, vf b) {
+  return vmaxq_f32(a, b);
+}
+INLINE vf vsqrt(vf a) {
+  return vsqrtq_f32(a);
+}
+INLINE vf vround(vf a) {
+  return vrndnq_f32(a);
+}
+INLINE vf vdiv(vf a, vf b) {
+  return vdivq_f32(a, b);
+}
+INLINE vi vint(vf a) {
+  return vcvtnq_s32_f32(a);
+}
+INLINE vf vfloat(vi a) {
+  return vcvtq_f32_s32(a);
+}
+INLINE vi viset(int32_t a) {
+  return vdupq_n_s32(a);
+}
+INLINE vi viload(const void *p) {
+  return vld1q_s32(p);
+}
+INLINE vi viadd(vi a, vi b) {
+  return vaddq_s32(a, b);
+}
+INLINE vi visub(vi a, vi b) {
+  return vsubq_s32(a, b);
+}
+INLINE vi viand(vi a, vi b) {
+  return vandq_s32(a, b);
+}
+INLINE vi vixor(vi a, vi b) {
+  return veorq_s32(a, b);
+}
+INLINE vi vishl(vi a, int n) {
+  return vshlq_s32(a, vdupq_n_s32(n));
+}
+INLINE vi vishr(vi a, int n) {
+  return vshlq_s32(a, vdupq_n_s32(-n));
+}
+INLINE vi vbits(vf a) {
+  return vreinterpretq_s32_f32(a);
+}
+INLINE vf vfrom(vi a) {
+  return vreinterpretq_f32_s32(a);
+}
+INLINE vf vpick(vi m, vf a, vf b) {
+  return vbslq_f32(vtstq_s32(m, m), a, b);
+}
+INLINE vf vgather(const float *p, vi at) {
+  float v[4] = {p[vgetq_lane_s32(at, 0)], p[vgetq_lane_s32(at, 1)], p[vgetq_lane_s32(at, 2)], p[vgetq_lane_s32(at, 3)]};
+  return vld1q_f32(v);
+}
+INLINE vf vldexp(vf a, vf n) {
+  int32x4_t e = vshlq_n_s32(vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127)), 23);
+  return vmulq_f32(a, vreinterpretq_f32_s32(e));
+}
+INLINE void vsumsq(vf a, double *lanes) {
+  float64x2_t lo = vcvt_f64_f32(vget_low_f32(a)), hi = vcvt_high_f64_f32(a);
+  vst1q_f64(lanes, vfmaq_f64(vld1q_f64(lanes), lo, lo));
+  vst1q_f64(lanes + 2, vfmaq_f64(vld1q_f64(lanes + 2), hi, hi));
+}
+INLINE void vtranspose(const float *src, size_t ss, int rows, float *dst, size_t ds) {
+  vf a[4];
+  UNROLL for (int k = 0; k < 4; k++) a[k] = k < rows ? vload(src + (size_t)k * ss) : vset(0);
+  float32x4x2_t p = vtrnq_f32(a[0], a[1]), q = vtrnq_f32(a[2], a[3]);
+  vstore(dst, vcombine_f32(vget_low_f32(p.val[0]), vget_low_f32(q.val[0])));
+  vstore(dst + ds, vcombine_f32(vget_low_f32(p.val[1]), vget_low_f32(q.val[1])));
+  vstore(dst + 2 * ds, vcombine_f32(vget_high_f32(p.val[0]), vget_high_f32(q.val[0])));
+  vstore(dst + 3 * ds, vcombine_f32(vget_high_f32(p.val[1]), vget_high_f32(q.val[1])));
+}
+
+#endif

@@ -1,0 +1,106 @@
+/* fused.h: the whole DKHO network ("full" variant) as one forward and one hand-written backward on raw arrays: encoder,
+ * Dirac–Kuramoto layers, decoder. The same mathematics composed of plain tape operations is its definition and its test;
+ * here it is organised for the machine:
+ *  - the readout matrix is folded into the update's first matrix, gains and shifts of norms into the matrices that read
+ *    them; static encoder columns are multiplied once per step,
+ *    global ones once per sample, the conditioning maps once per layer; the last layer updates the target degree only and
+ *    its substeps only what that degree can feel;
+ *  - a sample runs through the whole network before the next begins; a pass takes a block of simplices through all its
+ *    products while it is in cache; the way back keeps normalised states, phases and maps, and recomputes the rest;
+ *  - work is cut into chunks by the mesh alone. A chunk's gradient starts from zero, chunks are added in order, samples are
+ *    added in order: the same bits for any number of threads, parallel over samples or over chunks.
+ * The loss, and any harmonic projection of the output, belong to the caller. */
+#ifndef KERN_FUSED_H
+#define KERN_FUSED_H
+
+#include "base/pool.h"
+#include "kern/kern.h"
+
+enum { FUSED_DEGREES = 4, FUSED_LAYERS = 16 };
+
+/* Places of tensors in the caller's parameter slab; matrices are in × out, row-major. */
+typedef struct fused_mlp {
+  size_t w1, b1, gain, shift, w2, b2; /* Linear, GELU, LayerNorm, Linear */
+} fused_mlp;
+
+typedef struct fused_rank {
+  size_t drive_w, drive_b, gate_w, gate_b, lag_w, lag_b; /* h × c, c */
+  size_t read_w, read_b;                                 /* 2c × h, h */
+  fused_mlp update;                                      /* 2h, h, h */
+  size_t skip;                                           /* h × h */
+  size_t gain, shift;                                    /* h */
+  size_t sigma;                                          /* one logit: σ = softplus(s) + 1e-4 */
+} fused_rank;
+
+typedef struct fused_layer {
+  fused_rank rank[FUSED_DEGREES];
+  size_t tau; /* one logit: τ = tau_min + tau_range·sigmoid(t) */
+} fused_layer;
+
+/* Which rows of the encoder's first matrix a group of input columns meets. */
+typedef struct fused_columns {
+  int count;
+  const int32_t *row; /* borrowed during fused_create */
+} fused_columns;
+
+typedef struct fused_shape {
+  int degrees; /* degrees 0 … degrees-1 carry content and phase */
+  int64_t n[FUSED_DEGREES];
+  int h, c, layers, substeps;
+  int target, outputs; /* degree of the output and its channels */
+  fused_columns fixed[FUSED_DEGREES], varying[FUSED_DEGREES], global[FUSED_DEGREES];
+  real tau_min, tau_range, lag_scale;
+  fused_mlp encoder[FUSED_DEGREES], decoder; /* (columns, h, h) and (h + 2c, h, outputs) */
+  fused_layer layer[FUSED_LAYERS];
+} fused_shape;
+
+/* Incidence of degree k with k-1 (face, sign: n[k] × (k+1)) and with k+1 (compressed rows); star NULL is the unit
+ * metric, else n[k] positive numbers per degree: δ_{k+1} = M_k⁻¹ d_kᵀ M_{k+1}. Borrowed during fused_create. */
+typedef struct fused_mesh {
+  const int32_t *face[FUSED_DEGREES];
+  const int8_t *sign[FUSED_DEGREES];
+  const int64_t *coptr[FUSED_DEGREES];
+  const int32_t *coface[FUSED_DEGREES];
+  const int8_t *cosign[FUSED_DEGREES];
+  const double *star[FUSED_DEGREES];
+} fused_mesh;
+
+typedef struct fused fused;
+/* fixed[k]: n[k] × shape->fixed[k].count static features, row-major, copied. */
+dkho_status fused_create(fused **out, const kern *k, const fused_shape *shape, const fused_mesh *mesh,
+                         const real *const *fixed);
+void fused_free(fused *f);
+const fused_shape *fused_shape_of(const fused *f);
+/* Length of a packed gradient. */
+size_t fused_grads(const fused *f);
+/* Multiply-adds in the products of one forward pass and of one training step per sample, the useful ones only: nothing
+ * recomputed or padded, no static columns, no elementwise functions, no gathers. */
+double fused_work_forward(const fused *f);
+double fused_work_step(const fused *f);
+
+/* After every change of the parameters: folds, transposes, multiplies the static columns. Borrows nothing. */
+void fused_prepare(fused *f, pool *p, const real *params);
+/* grads += the packed gradient, unfolded to the caller's layout. `params` as given to fused_prepare; packed is used up. */
+void fused_collect(const fused *f, const real *params, real *packed, real *grads);
+
+typedef struct fused_sample {
+  const real *varying[FUSED_DEGREES]; /* n[k] × varying[k].count, row-major */
+  const real *global;                 /* as many as the largest global[k].count */
+} fused_sample;
+
+/* Buffers for the threads of p and for gradients of up to `samples` samples at a time; borrows f and p. With one sample
+ * at a time the threads share its chunks, else each takes whole samples. */
+typedef struct fused_team fused_team;
+dkho_status fused_team_create(fused_team **out, const fused *f, pool *p, int samples);
+void fused_team_free(fused_team *t);
+
+/* y: n[target] × outputs, row-major, for each of `count` samples. */
+dkho_status fused_predict(fused_team *t, int count, const fused_sample *samples, real *const *y);
+
+/* The caller's part of a training step: reads y, writes the cotangent g_y of the same shape. Runs on any thread. */
+typedef dkho_status (*fused_loss)(void *ctx, int sample, const real *y, real *g_y);
+/* packed (fused_grads long) = sum over the samples, in order, of the packed gradients. */
+dkho_status fused_train(fused_team *t, int count, const fused_sample *samples, fused_loss loss, void *ctx,
+                        real *packed);
+
+#endif

@@ -1,0 +1,253 @@
+/* fused_content.c: encoder, content update and decoder over one chunk of simplices of one degree, block by block; the
+ * reverse passes recompute a block's inner activations and accumulate the chunk's weight gradients. */
+#include "kern/fused_int.h"
+
+#include <string.h>
+
+/* One block: tiles first … first+n-1 of degree k in layer l. */
+typedef struct block {
+  const fused *f;
+  const kern *K;
+  sample_state *s;
+  scratch *w;
+  int k, l, first, n, h, c;
+} block;
+
+static real *tile_at(real *x, int tile, int ch) {
+  return x + (size_t)tile * (size_t)ch * LANES;
+}
+
+static block block_of(const pass *p, const chunk *c, scratch *w, int first) {
+  int n = c->last - first < BLOCK ? c->last - first : BLOCK;
+  return (block){p->f, p->f->k, p->s, w, c->k, p->layer, first, n, p->f->s.h, p->f->s.c};
+}
+
+/* State l of the block: [xhat or z_0, cos θ, sin θ], stride state_stride. */
+static size_t state_stride(const block *b) {
+  return (size_t)(b->h + 2 * b->c) * LANES;
+}
+static real *state_at(const block *b, int l) {
+  return tile_at(b->s->z[l][b->k], b->first, b->h + 2 * b->c);
+}
+
+/* Fills in the phases of state l, θ after `step` substeps. */
+static void load_phases(const block *b, int l, int step) {
+  b->K->phasor(b->n, b->c, tile_at(b->s->theta[b->k][step], b->first, b->c), state_at(b, l) + b->h * LANES,
+               state_stride(b));
+}
+
+/* Lines of one block of `ch` channels: what comes next in an array lies one block further on. */
+static size_t block_lines(int ch) {
+  return (size_t)(BLOCK * ch) * LANES * sizeof(real) / 64;
+}
+static const real *next_block(const real *x, int ch) {
+  return x + (size_t)(BLOCK * ch) * LANES;
+}
+
+/* a = [state l] W_1 + b_1 */
+static void first_map(const block *b, int l, const real *w1, const real *b1) {
+  int in = b->h + 2 * b->c;
+  const real *x = state_at(b, l);
+  b->K->mm_ahead(b->n, x, state_stride(b), in, w1, b->h, b->h, b1, 0, b->w->a, (size_t)b->h * LANES, next_block(x, in),
+                 block_lines(in));
+}
+
+/* y += x W for h × h matrices, bringing the next block of the array `ahead` of ch channels. */
+static void square_map(const block *b, const real *x, size_t xs, const real *w, int ld, int add, real *y,
+                       const real *ahead, int ch) {
+  b->K->mm_ahead(b->n, x, xs, b->h, w, ld, b->h, NULL, add, y, (size_t)b->h * LANES, next_block(ahead, ch),
+                 block_lines(ch));
+}
+
+/* Drive, gate and lag of layer l from its state. */
+static void map_content(const block *b, int l) {
+  const packed_maps *m = &b->f->layer[l].rank[b->k].maps;
+  int c3 = 3 * b->c;
+  real *maps = tile_at(b->s->maps[l][b->k], b->first, c3);
+  b->K->mm(b->n, state_at(b, l), state_stride(b), b->h, m->w, c3, c3, m->b, 0, maps, (size_t)c3 * LANES);
+  b->K->cond(b->n, b->c, b->f->s.lag_scale, maps);
+}
+
+/* Reverse of map_content: g_z = (add ? g_z : 0) + g_pre Wᵀ; g_W += stateᵀ g_pre; g_b += g_pre. */
+static void map_back(const block *b, int l, int add, real *gz, const grad_unit *u, real *partial) {
+  const packed_maps *m = &b->f->layer[l].rank[b->k].maps;
+  int c3 = 3 * b->c;
+  size_t ps = (size_t)c3 * LANES;
+  b->K->cond_back(b->n, b->c, b->f->s.lag_scale, tile_at(b->s->maps[l][b->k], b->first, c3),
+                  tile_at(b->s->gmaps[b->k], b->first, c3), b->w->small, ps);
+  b->K->mm(b->n, b->w->small, ps, c3, m->wt, b->h, b->h, NULL, add, gz, (size_t)b->h * LANES);
+  b->K->transpose(b->n, b->w->small, ps, c3, b->w->rows);
+  b->K->grad_w(b->n, state_at(b, l), state_stride(b), b->h, b->w->rows, c3, partial + u->maps_w);
+  b->K->grad_b(b->n, b->w->rows, c3, partial + u->maps_b);
+}
+
+/* a = static product + varying W_1 + row */
+static void encoder_input(const block *b) {
+  size_t hs = (size_t)b->h * LANES;
+  int in = b->f->s.varying[b->k].count;
+  b->K->affine(b->n, b->h, tile_at(b->f->fixed_product[b->k], b->first, b->h), hs, NULL, NULL, b->w->a, hs);
+  b->K->mm(b->n, tile_at(b->s->varying[b->k], b->first, in), (size_t)in * LANES, in, b->f->encoder[b->k].w1, b->h, b->h,
+           b->s->row[b->k], 1, b->w->a, hs);
+}
+
+void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  (void)partial;
+  const packed_codec *e = &p->f->encoder[c->k];
+  for (int t = c->first; t < c->last; t += BLOCK) {
+    block b = block_of(p, c, w, t);
+    size_t hs = (size_t)b.h * LANES;
+    encoder_input(&b);
+    b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
+    b.K->mm(b.n, w->a, hs, b.h, e->w2, b.h, b.h, e->b2, 0, state_at(&b, 0), state_stride(&b));
+    map_content(&b, 0);
+  }
+}
+
+/* u = z + norm(gelu([z, cos θ, sin θ] W_1 + b_1)) W_2 + b_2 + z_0 S;  next state = norm(u) */
+void content_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  (void)partial;
+  const packed_rank *r = &p->f->layer[p->layer].rank[c->k];
+  int last = p->layer + 1 == p->f->s.layers;
+  for (int t = c->first; t < c->last; t += BLOCK) {
+    block b = block_of(p, c, w, t);
+    size_t hs = (size_t)b.h * LANES, zs = state_stride(&b);
+    load_phases(&b, b.l, (b.l + 1) * p->f->s.substeps);
+    first_map(&b, b.l, r->w1, r->b1);
+    b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
+    b.K->affine(b.n, b.h, state_at(&b, b.l), zs, r->carry, r->lift, w->g, hs);
+    square_map(&b, w->a, hs, r->w2, b.h, 1, w->g, state_at(&b, 0), b.h + 2 * b.c);
+    square_map(&b, state_at(&b, 0), zs, r->skip, b.h, 1, w->g, state_at(&b, b.l + 1), b.h + 2 * b.c);
+    b.K->norm(b.n, b.h, w->g, hs, state_at(&b, b.l + 1), zs, tile_at(b.s->rstd[b.l + 1][b.k], t, 1));
+    if (!last) map_content(&b, b.l + 1);
+  }
+}
+
+void decoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  (void)partial;
+  const packed_codec *d = &p->f->decoder;
+  int outs = p->f->s.outputs, layers = p->f->s.layers;
+  for (int t = c->first; t < c->last; t += BLOCK) {
+    block b = block_of(p, c, w, t);
+    size_t hs = (size_t)b.h * LANES;
+    load_phases(&b, layers, layers * p->f->s.substeps);
+    first_map(&b, layers, d->w1, d->b1);
+    b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
+    b.K->mm(b.n, w->a, hs, b.h, d->w2, outs, outs, d->b2, 0, tile_at(b.s->y, t, outs), (size_t)outs * LANES);
+  }
+}
+
+/* Weight and bias gradients of y = x W + b from g_y [n][out]. */
+static void linear_grads(const block *b, const real *x, size_t xs, int in, const real *gy, int out, real *gw,
+                         real *gb) {
+  b->K->transpose(b->n, gy, (size_t)out * LANES, out, b->w->rows);
+  b->K->grad_w(b->n, x, xs, in, b->w->rows, out, gw);
+  b->K->grad_b(b->n, b->w->rows, out, gb);
+}
+
+/* Lane sums to channels, in lane order. */
+static void add_lanes(real *out, const real *lanes, int h) {
+  for (int q = 0; q < 2; q++)
+    for (int i = 0; i < h; i++) {
+      double s = 0;
+      for (int l = 0; l < LANES; l++) s += (double)lanes[(q * h + i) * LANES + l];
+      out[q * kern_pad(h) + i] += (real)s;
+    }
+}
+
+/* Reverse of hid = norm(gelu(a)), a = [state l] W_1 + b_1, from g_hid in w->g: gradients of W_1, b_1 and the norm;
+ * g_z = (add ? g_z : 0) + g_a W_zᵀ; phases added. w->a, hat and rstd as left by gelu_norm_keep. */
+static void first_back(const block *b, int l, const real *gain, const real *w1t, const grad_unit *u, int add, real *gz,
+                       real *partial) {
+  scratch *w = b->w;
+  int h = b->h, in = h + 2 * b->c;
+  size_t hs = (size_t)h * LANES, cs = (size_t)(2 * b->c) * LANES;
+  b->K->norm_back(b->n, h, w->g, hs, w->hat, hs, w->rstd, gain, w->a, hs, w->g, hs, w->lanes);
+  linear_grads(b, state_at(b, l), state_stride(b), in, w->g, h, partial + u->w1, partial + u->b1);
+  square_map(b, w->g, hs, w1t, in, add, gz, gz, h);
+  b->K->mm(b->n, w->g, hs, h, w1t + h, in, 2 * b->c, NULL, 0, w->small, cs);
+  b->K->phasor_back(b->n, b->c, state_at(b, l) + h * LANES, state_stride(b), w->small, cs,
+                    tile_at(b->s->gt[b->k], b->first, b->c));
+}
+
+/* Reverse of u = z + hid W_2 + b_2 + z_0 S; gz holds g_u and becomes g_z; `fresh`: nothing in g_z0 yet. */
+static void update_back(const block *b, const packed_rank *r, const grad_unit *u, int fresh, real *gz, real *partial) {
+  scratch *w = b->w;
+  size_t hs = (size_t)b->h * LANES;
+  int h = b->h;
+  first_map(b, b->l, r->w1, r->b1);
+  b->K->gelu_norm_keep(b->n, h, w->a, hs, w->hat, hs, w->rstd);
+  linear_grads(b, w->hat, hs, h, gz, h, partial + u->w2, partial + u->b2);
+  b->K->grad_w(b->n, state_at(b, 0), state_stride(b), h, w->rows, h, partial + u->skip);
+  real *gz0 = tile_at(b->s->gz0[b->k], b->first, h);
+  square_map(b, gz, hs, r->skipt, h, !fresh, gz0, gz0, h);
+  square_map(b, gz, hs, r->w2t, h, 0, w->g, state_at(b, 0), h + 2 * b->c);
+  first_back(b, b->l, r->gain1, r->w1t, u, 1, gz, partial);
+}
+
+/* The target degree's g_z comes from the decoder, the others' begins with the maps of the last layer. */
+void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  const packed_rank *r = &p->f->layer[p->layer].rank[c->k];
+  const grad_unit *u = &p->f->unit[p->layer][c->k];
+  int h = p->f->s.h, layers = p->f->s.layers, last = p->layer + 1 == layers, target = c->k == p->f->s.target;
+  int fresh = p->layer == (target ? layers - 1 : layers - 2);
+  memset(w->lanes, 0, (size_t)(4 * h) * LANES * sizeof *w->lanes);
+  for (int t = c->first; t < c->last; t += BLOCK) {
+    block b = block_of(p, c, w, t);
+    size_t hs = (size_t)h * LANES;
+    real *gz = tile_at(b.s->gz[b.k], t, h);
+    if (!last) map_back(&b, b.l + 1, target || !fresh, gz, u, partial);
+    b.K->norm_back(b.n, h, gz, hs, state_at(&b, b.l + 1), state_stride(&b), tile_at(b.s->rstd[b.l + 1][b.k], t, 1),
+                   r->gain, NULL, 0, gz, hs, w->lanes + 2 * h * LANES);
+    update_back(&b, r, u, fresh, gz, partial);
+  }
+  add_lanes(partial + u->norm1, w->lanes, h);
+  add_lanes(partial + u->norm2, w->lanes + 2 * h * LANES, h);
+}
+
+/* g_z0 = what came through the layers and through the skips; with one layer the other degrees have neither. */
+static void encoder_cotangent(const block *b, const grad_unit *u, real *gz, real *partial) {
+  int reached = b->k == b->f->s.target || b->f->s.layers > 1;
+  if (reached) b->K->axpy((size_t)b->n * (size_t)b->h * LANES, 1, tile_at(b->s->gz0[b->k], b->first, b->h), gz);
+  map_back(b, 0, reached, gz, u, partial);
+}
+
+void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  const packed_codec *e = &p->f->encoder[c->k];
+  const grad_unit *u = &p->f->enc_unit[c->k];
+  int h = p->f->s.h, fixed = p->f->s.fixed[c->k].count, in = p->f->s.varying[c->k].count;
+  memset(w->lanes, 0, (size_t)(2 * h) * LANES * sizeof *w->lanes);
+  for (int t = c->first; t < c->last; t += BLOCK) {
+    block b = block_of(p, c, w, t);
+    size_t hs = (size_t)h * LANES;
+    real *gz = tile_at(b.s->gz[b.k], t, h);
+    encoder_cotangent(&b, u, gz, partial);
+    encoder_input(&b);
+    b.K->gelu_norm_keep(b.n, h, w->a, hs, w->hat, hs, w->rstd);
+    linear_grads(&b, w->hat, hs, h, gz, h, partial + u->w2, partial + u->b2);
+    b.K->mm(b.n, gz, hs, h, e->w2t, h, h, NULL, 0, w->g, hs);
+    b.K->norm_back(b.n, h, w->g, hs, w->hat, hs, w->rstd, e->gain, w->a, hs, w->g, hs, w->lanes);
+    linear_grads(&b, tile_at(p->s->varying[c->k], t, in), (size_t)in * LANES, in, w->g, h, partial + u->w1,
+                 partial + u->b1);
+    b.K->grad_w(b.n, tile_at(p->f->fixed[c->k], t, fixed), (size_t)fixed * LANES, fixed, w->rows, h,
+                partial + u->fixed);
+  }
+  add_lanes(partial + u->norm1, w->lanes, h);
+}
+
+void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  const packed_codec *d = &p->f->decoder;
+  const grad_unit *u = &p->f->dec_unit;
+  int h = p->f->s.h, outs = p->f->s.outputs, layers = p->f->s.layers;
+  size_t hs = (size_t)h * LANES;
+  memset(w->lanes, 0, (size_t)(2 * h) * LANES * sizeof *w->lanes);
+  for (int t = c->first; t < c->last; t += BLOCK) {
+    block b = block_of(p, c, w, t);
+    const real *gy = tile_at(b.s->g_y, t, outs);
+    first_map(&b, layers, d->w1, d->b1);
+    b.K->gelu_norm_keep(b.n, h, w->a, hs, w->hat, hs, w->rstd);
+    linear_grads(&b, w->hat, hs, h, gy, outs, partial + u->w2, partial + u->b2);
+    b.K->mm(b.n, gy, (size_t)outs * LANES, outs, d->w2t, h, h, NULL, 0, w->g, hs);
+    first_back(&b, layers, d->gain, d->w1t, u, 0, tile_at(b.s->gz[b.k], t, h), partial);
+  }
+  add_lanes(partial + u->norm1, w->lanes, h);
+}

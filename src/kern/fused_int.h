@@ -1,0 +1,130 @@
+/* fused_int.h: what the files fused*.c share. */
+#ifndef KERN_FUSED_INT_H
+#define KERN_FUSED_INT_H
+
+#include "base/mem.h"
+#include "kern/fused.h"
+
+enum { LANES = KERN_LANES, DEG = FUSED_DEGREES, CHUNK = 64, BLOCK = 4 }; /* tiles a chunk, a block */
+
+/* Weights as the passes want them, rebuilt by fused_prepare. States are kept without the affine part of their norm; it is
+ * folded into every matrix that reads them ("in" below), while transposes, for the way back, are of the bare matrices. */
+typedef struct packed_maps {
+  real *w, *b, *wt; /* in: h × 3c, 3c; bare: 3c × h */
+} packed_maps;
+
+typedef struct packed_rank {
+  real *w1, *b1, *w1t; /* in [W_z; W_read W_p]: (h+2c) × h, b_1 + b_read W_p; bare h × (h+2c) */
+  real *w2, *w2t;      /* in: h × h; bare: h × h */
+  real *gain1;         /* of the inner norm */
+  real *skip, *skipt;  /* h × h */
+  real *carry, *lift;  /* z + b_2 + shift_1 W_2 = carry ⊙ xhat + lift */
+  real *gain;          /* of the layer's norm */
+  packed_maps maps;    /* of this layer, fed by the pass before */
+  real sigma;
+} packed_rank;
+
+typedef struct packed_layer {
+  packed_rank rank[DEG];
+  real tau;
+} packed_layer;
+
+typedef struct packed_codec {
+  real *w1, *b1, *w1t, *gain, *w2, *b2, *w2t; /* encoder: w1 holds the varying rows only */
+  real *fixed, *global;                       /* encoder: fixed.count × h, global.count × h */
+} packed_codec;
+
+/* A unit is what one backward pass accumulates: places, from the unit's start, of its gradients. Rows are padded to
+ * whole lanes. */
+typedef struct grad_unit {
+  size_t base, size; /* place in the packed gradient */
+  size_t w1, b1, w2, b2, skip, norm1, norm2, maps_w, maps_b, fixed, global;
+} grad_unit;
+
+typedef struct chunk {
+  int k, first, last; /* degree and tiles */
+} chunk;
+
+struct fused {
+  const kern *k;
+  fused_shape s;
+  int tiles[DEG];
+  kern_gather up[DEG], down[DEG], up_adj[DEG], down_adj[DEG];
+  real *fixed[DEG];         /* [t][fixed.count] */
+  real *fixed_product[DEG]; /* [t][h] */
+  packed_codec encoder[DEG], decoder;
+  packed_layer layer[FUSED_LAYERS];
+  grad_unit enc_unit[DEG], dec_unit, unit[FUSED_LAYERS][DEG];
+  size_t scalars, grads, unit_max; /* scalars: per layer σ_0 … σ_{DEG-1}, τ */
+  chunk *chunks;
+  int chunk_count;
+  unsigned char *need; /* [layers·substeps + 1][DEG]: is θ wanted there? */
+  arena mem;
+};
+
+/* Block buffers of one thread. */
+typedef struct scratch {
+  real *a, *hat, *g;         /* [block][h] */
+  real *small, *rows, *rstd; /* [block][max(3c, outputs)], transposed cotangents, [block][1] */
+  real *lanes;               /* [4][h] lane sums of norm gradients */
+} scratch;
+
+/* State of one sample in flight. */
+typedef struct sample_state {
+  real *varying[DEG];                /* [t][varying.count] */
+  real *row[DEG];                    /* h: bias and global columns of the encoder */
+  real *z[FUSED_LAYERS + 1][DEG];    /* [t][h+2c]: encoder output, then normalised states; cos θ, sin θ */
+  real *rstd[FUSED_LAYERS + 1][DEG]; /* [t][1] */
+  real *maps[FUSED_LAYERS][DEG];     /* [t][3c] */
+  real **theta[DEG];                 /* layers·substeps + 1 arrays [t+1][c] */
+  real *res_a[DEG], *res_b[DEG];     /* [t+1][c] sines, on the way back their cotangents */
+  real *y, *g_y;                     /* [t][outputs] */
+  real *gz[DEG], *gz0[DEG], *gt[DEG], *gmaps[DEG];
+  real *dots;            /* per chunk: [3][16] lane sums of σ_{k-1}, σ_{k+1}, ω_k */
+  real *partial;         /* per chunk in flight: a unit's gradient */
+  real *packed;          /* the sample's gradient, borrowed from the team */
+  real *flat_y, *flat_g; /* row-major output and cotangent */
+} sample_state;
+
+struct fused_team {
+  const fused *f;
+  pool *p;
+  int samples;         /* at a time */
+  sample_state *state; /* one per thread that takes whole samples */
+  scratch *work;       /* one per thread */
+  real *packed;        /* samples × grads */
+  int stagger;         /* lines by which the last array was moved */
+  arena mem;
+};
+
+/* One pass over all chunks; `p` NULL runs them here in order. */
+typedef struct pass {
+  const fused *f;
+  sample_state *s;
+  scratch *work;
+  pool *p;
+  int worker; /* scratch to use when p is NULL */
+  int layer, step;
+} pass;
+typedef void (*chunk_fn)(const pass *p, const chunk *c, scratch *w, real *partial);
+
+/* Forward passes and their reverses over one chunk. */
+void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
+void content_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
+void decoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
+void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
+void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
+void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
+
+/* Substep `step` (0 … layers·substeps-1) and its reverse; the latter adds to the scalars of the packed gradient. */
+dkho_status relation_forward(pass *p, int step);
+dkho_status relation_backward(pass *p, int step);
+
+/* Runs fn over the chunks of the degrees in `mask`; unit_of, when given, says where a chunk's partial gradient belongs. */
+dkho_status run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k));
+
+static inline int fused_wants(const fused *f, int step, int k) {
+  return k >= 0 && k < f->s.degrees && f->need[step * DEG + k];
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* fused_relation.c: one Dirac–Kuramoto substep over all degrees and its reverse (darcy 3.5, 3.10), for any metric:
+ *   A_k = sin(d θ_{k-1} - γ_k⊙θ_k - λ_k),  B_k = sin(δ θ_{k+1} + γ_k⊙θ_k - λ_k),
+ *   θ_k ← θ_k - τ(ω_k + σ_k(δ A_{k+1} + d B_{k-1})).
+ * Two sweeps each: residuals everywhere, then updates. Parts that the output cannot feel are left out. */
+#include "kern/fused_int.h"
+
+#include <string.h>
+
+static int layer_of(const pass *p) {
+  return p->step / p->f->s.substeps;
+}
+/* A_k is felt by θ_{k-1}, B_k by θ_{k+1}. */
+static int wants_a(const pass *p, int k) {
+  return k > 0 && fused_wants(p->f, p->step + 1, k - 1);
+}
+static int wants_b(const pass *p, int k) {
+  return fused_wants(p->f, p->step + 1, k + 1);
+}
+
+static void residual_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  (void)w, (void)partial;
+  const fused *f = p->f;
+  sample_state *s = p->s;
+  int k = c->k, i = p->step;
+  const real *maps = s->maps[layer_of(p)][k], *theta = s->theta[k][i];
+  if (wants_a(p, k))
+    f->k->rel_sin(c->first, c->last, f->s.c, &f->down[k], s->theta[k - 1][i], -1, theta, maps, s->res_a[k]);
+  if (wants_b(p, k))
+    f->k->rel_sin(c->first, c->last, f->s.c, &f->up[k], s->theta[k + 1][i], 1, theta, maps, s->res_b[k]);
+}
+
+static void step_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  (void)w, (void)partial;
+  const fused *f = p->f;
+  sample_state *s = p->s;
+  const packed_layer *layer = &f->layer[layer_of(p)];
+  int k = c->k, i = p->step, top = k + 1 == f->s.degrees;
+  f->k->rel_step(c->first, c->last, f->s.c, top ? NULL : &f->up[k], top ? NULL : s->res_a[k + 1],
+                 k ? &f->down[k] : NULL, k ? s->res_b[k - 1] : NULL, layer->tau, layer->rank[k].sigma, s->theta[k][i],
+                 s->maps[layer_of(p)][k], s->theta[k][i + 1]);
+}
+
+static unsigned mask_where(const pass *p, int (*want)(const pass *, int)) {
+  unsigned mask = 0;
+  for (int k = 0; k < p->f->s.degrees; k++) mask |= want(p, k) ? 1U << k : 0U;
+  return mask;
+}
+static int wants_after(const pass *p, int k) {
+  return fused_wants(p->f, p->step + 1, k);
+}
+static int wants_before(const pass *p, int k) {
+  return fused_wants(p->f, p->step, k);
+}
+
+dkho_status relation_forward(pass *p, int step) {
+  p->step = step;
+  TRY(run_chunks(p, mask_where(p, wants_a) | mask_where(p, wants_b), residual_chunk, NULL));
+  return run_chunks(p, mask_where(p, wants_after), step_chunk, NULL);
+}
+
+/* Cotangents of the arguments of A_k and B_k into res_a, res_b; those of the maps added; dots by chunk. */
+static void residual_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  (void)w, (void)partial;
+  const fused *f = p->f;
+  sample_state *s = p->s;
+  const packed_layer *layer = &f->layer[layer_of(p)];
+  int k = c->k, i = p->step, l = layer_of(p);
+  real *dot = s->dots + (size_t)(c - f->chunks) * 3 * LANES;
+  memset(dot, 0, 3 * LANES * sizeof *dot);
+  if (wants_a(p, k))
+    f->k->rel_sin_back(c->first, c->last, f->s.c, &f->down[k], s->theta[k - 1][i], -1, s->theta[k][i], s->maps[l][k],
+                       &f->down_adj[k], s->gt[k - 1], -layer->tau * layer->rank[k - 1].sigma, s->res_a[k], s->gmaps[k],
+                       dot);
+  if (wants_b(p, k))
+    f->k->rel_sin_back(c->first, c->last, f->s.c, &f->up[k], s->theta[k + 1][i], 1, s->theta[k][i], s->maps[l][k],
+                       &f->up_adj[k], s->gt[k + 1], -layer->tau * layer->rank[k + 1].sigma, s->res_b[k], s->gmaps[k],
+                       dot + LANES);
+  if (wants_after(p, k))
+    f->k->rel_drive_back(c->first, c->last, f->s.c, layer->tau, s->gt[k], s->maps[l][k], s->gmaps[k], dot + 2 * LANES);
+}
+
+/* T_k += dᵀ a_{k+1} + δᵀ b_{k-1} + γ_k⊙(b_k - a_k) */
+static void step_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  (void)w, (void)partial;
+  const fused *f = p->f;
+  sample_state *s = p->s;
+  int k = c->k, after = wants_after(p, k), up = after && k + 1 < f->s.degrees, down = after && k > 0;
+  f->k->rel_step_back(c->first, c->last, f->s.c, up ? &f->up_adj[k] : NULL, up ? s->res_a[k + 1] : NULL,
+                      down ? &f->down_adj[k] : NULL, down ? s->res_b[k - 1] : NULL, wants_a(p, k) ? s->res_a[k] : NULL,
+                      wants_b(p, k) ? s->res_b[k] : NULL, s->maps[layer_of(p)][k], s->gt[k]);
+}
+
+static double lane_sum(const real *x) {
+  double s = 0;
+  for (int l = 0; l < LANES; l++) s += (double)x[l];
+  return s;
+}
+
+/* g_σk -= τ<T_k, feedback_k>, g_τ -= <T_k, ω_k + σ_k feedback_k>, over chunks in order. */
+static void add_scalars(const pass *p) {
+  const fused *f = p->f;
+  const packed_layer *layer = &f->layer[layer_of(p)];
+  double back[DEG + 2] = {0}, drive = 0; /* back[k+1] belongs to degree k */
+  for (int i = 0; i < f->chunk_count; i++) {
+    const real *dot = p->s->dots + (size_t)i * 3 * LANES;
+    int k = f->chunks[i].k;
+    back[k] += lane_sum(dot);
+    back[k + 2] += lane_sum(dot + LANES);
+    drive += lane_sum(dot + 2 * LANES);
+  }
+  real *out = p->s->packed + f->scalars + (size_t)(layer_of(p) * (DEG + 1));
+  double g_tau = -drive;
+  for (int k = 0; k < f->s.degrees; k++) {
+    out[k] -= (real)((double)layer->tau * back[k + 1]);
+    g_tau -= (double)layer->rank[k].sigma * back[k + 1];
+  }
+  out[DEG] += (real)g_tau;
+}
+
+dkho_status relation_backward(pass *p, int step) {
+  p->step = step;
+  TRY(run_chunks(p, (1U << p->f->s.degrees) - 1, residual_back_chunk, NULL));
+  add_scalars(p);
+  if (step == 0) return DKHO_OK; /* θ starts at zero, whatever the parameters */
+  return run_chunks(p, mask_where(p, wants_before), step_back_chunk, NULL);
+}

@@ -1,0 +1,99 @@
+/* fused_team.c: the buffers of samples in flight and of threads, planned up front. */
+#include "kern/fused_int.h"
+
+/* `count` numbers from the arena; the first failure is remembered and makes the rest do nothing. Arrays begin at
+ * different places within a page: loads that lie a multiple of 4096 bytes behind a recent store would wait for it. */
+static real *reals(fused_team *t, size_t count, dkho_status *s) {
+  if (*s != DKHO_OK) return NULL;
+  enum { PAGE_LINES = 64 };
+  t->stagger = (t->stagger + 17) % PAGE_LINES;
+  real *x = arena_take(&t->mem, count + PAGE_LINES * LANES, sizeof *x);
+  if (!x) return (*s = DKHO_E_MEMORY), NULL;
+  return x + t->stagger * LANES;
+}
+
+static real *tiles(fused_team *t, int count, int ch, dkho_status *s) {
+  return reals(t, (size_t)count * (size_t)ch * LANES, s);
+}
+
+static dkho_status plan_degree(fused_team *t, sample_state *st, int k) {
+  const fused *f = t->f;
+  int n = f->tiles[k], h = f->s.h, c = f->s.c, steps = f->s.layers * f->s.substeps;
+  dkho_status s = DKHO_OK;
+  st->varying[k] = tiles(t, n, f->s.varying[k].count, &s);
+  st->row[k] = reals(t, (size_t)h, &s);
+  for (int l = 0; l <= f->s.layers; l++) {
+    if (l == f->s.layers && k != f->s.target) continue;
+    st->z[l][k] = tiles(t, n, h + 2 * c, &s);
+    st->rstd[l][k] = tiles(t, n, 1, &s);
+    if (l < f->s.layers) st->maps[l][k] = tiles(t, n, 3 * c, &s);
+  }
+  if (!ARENA_NEW(&t->mem, st->theta[k], steps + 1)) return DKHO_E_MEMORY;
+  for (int i = 0; i <= steps; i++) st->theta[k][i] = tiles(t, n + 1, c, &s);
+  st->res_a[k] = tiles(t, n + 1, c, &s);
+  st->res_b[k] = tiles(t, n + 1, c, &s);
+  st->gt[k] = tiles(t, n + 1, c, &s);
+  st->gz[k] = tiles(t, n, h, &s);
+  st->gz0[k] = tiles(t, n, h, &s);
+  st->gmaps[k] = tiles(t, n, 3 * c, &s);
+  return s;
+}
+
+/* Partial gradients: one per chunk where chunks run side by side (the first state), one elsewhere. */
+static dkho_status plan_state(fused_team *t, sample_state *st, int wide) {
+  const fused *f = t->f;
+  int k = f->s.target, outs = f->s.outputs;
+  dkho_status s = DKHO_OK;
+  for (int d = 0; d < f->s.degrees; d++) TRY(plan_degree(t, st, d));
+  st->y = tiles(t, f->tiles[k], outs, &s);
+  st->g_y = tiles(t, f->tiles[k], outs, &s);
+  st->flat_y = reals(t, (size_t)f->s.n[k] * (size_t)outs, &s);
+  st->flat_g = reals(t, (size_t)f->s.n[k] * (size_t)outs, &s);
+  st->dots = tiles(t, f->chunk_count, 3, &s);
+  st->partial = reals(t, (wide ? (size_t)f->chunk_count : 1) * f->unit_max, &s);
+  return s;
+}
+
+static dkho_status plan_scratch(fused_team *t, scratch *w) {
+  const fused *f = t->f;
+  int n = BLOCK, h = f->s.h, c = f->s.c, small = 3 * c > f->s.outputs ? 3 * c : f->s.outputs;
+  dkho_status s = DKHO_OK;
+  w->a = tiles(t, n, h, &s);
+  w->hat = tiles(t, n, h, &s);
+  w->g = tiles(t, n, h, &s);
+  w->small = tiles(t, n, small, &s);
+  w->rows = tiles(t, n, kern_pad(h > small ? h : small), &s);
+  w->rstd = tiles(t, n, 1, &s);
+  w->lanes = tiles(t, 4, h, &s);
+  return s;
+}
+
+static dkho_status plan(fused_team *t) {
+  int width = pool_width(t->p), states = t->samples > 1 ? width : 1;
+  if (!ARENA_NEW(&t->mem, t->state, states) || !ARENA_NEW(&t->mem, t->work, width)) return DKHO_E_MEMORY;
+  if (!ARENA_NEW(&t->mem, t->packed, (size_t)t->samples * t->f->grads)) return DKHO_E_MEMORY;
+  for (int i = 0; i < states; i++) TRY(plan_state(t, &t->state[i], i == 0 && width > 1));
+  for (int i = 0; i < width; i++) TRY(plan_scratch(t, &t->work[i]));
+  return DKHO_OK;
+}
+
+dkho_status fused_team_create(fused_team **out, const fused *f, pool *p, int samples) {
+  *out = NULL;
+  fused_team *t;
+  if (!MEM_NEW(t, 1)) return DKHO_E_MEMORY;
+  t->f = f;
+  t->p = p;
+  t->samples = samples < 1 ? 1 : samples;
+  dkho_status s = plan(t);
+  if (s == DKHO_OK)
+    *out = t;
+  else
+    fused_team_free(t);
+  return s;
+}
+
+void fused_team_free(fused_team *t) {
+  if (!t) return;
+  arena_free(&t->mem);
+  mem_free(t);
+}

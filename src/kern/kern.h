@@ -1,0 +1,151 @@
+/* kern.h: the arithmetic of learning on raw arrays, as one table of functions per instruction set.
+ *
+ * Layout. A field of C channels on N simplices is held in tiles of 16 simplices: element (i, ch) stands at
+ * (i/16)·16C + 16·ch + i%16, so that per-simplex maps run down the lanes without horizontal sums. "[t][C]" below means
+ * such an array: t tiles of C rows of 16 lanes; a stride (xs, ys, …) counts numbers from one tile to the next. Tile
+ * arrays are aligned to 64 bytes. Lanes beyond N hold finite numbers in values and zeros in cotangents; every kernel
+ * keeps it so, hence sums over lanes need no masks.
+ *
+ * ref.c defines every function in plain loops, in `real`; the fast tables are float and agree with it to rounding. A
+ * sum's order depends on the arguments only. Functions named X_back take cotangents (g_…) and quote X's equation.
+ * No mesh, no tape and no memory is known here: every array is the caller's. */
+#ifndef KERN_KERN_H
+#define KERN_KERN_H
+
+#include "base/real.h"
+#include "base/status.h"
+
+enum { KERN_LANES = 16 };
+
+static inline int kern_tiles(int64_t n) {
+  return (int)((n + KERN_LANES - 1) / KERN_LANES);
+}
+/* n rounded up to whole lanes: the leading dimension of gradients and of transposed blocks. */
+static inline int kern_pad(int n) {
+  return (n + KERN_LANES - 1) / KERN_LANES * KERN_LANES;
+}
+
+/* Rows (n × ch, row-major) to tiles and back; lanes beyond n become zero. */
+void kern_tile(int64_t n, int ch, const real *rows, real *tiles);
+void kern_untile(int64_t n, int ch, const real *tiles, real *rows);
+
+/* Signed sums over neighbours: row i of a sparse matrix with entries ±1 (val NULL) or val, in gather form.
+ * Slots start[t] … start[t+1]-1 serve tile t; slot p has 16 entries at[16p + lane]: bits 0–30 the place of (j, channel
+ * 0) in a tile array of the width the list was built for, bit 31 set for a minus sign. Short rows are padded with the
+ * place just behind the last tile, so a gathered array has one more tile, of zeros. */
+typedef struct kern_gather {
+  int tiles;
+  const int32_t *start;
+  const uint32_t *at;
+  const real *val; /* 16 per slot, signs included; NULL: ±1 by bit 31 */
+} kern_gather;
+
+/* Slots needed by a list of n rows, row i having ptr[i+1]-ptr[i] entries. */
+int64_t kern_gather_slots(int64_t n, const int64_t *ptr);
+/* Fills start (tiles + 1), at and, when weight is given (one per entry, signs included), val (16·slots each).
+ * Columns are 0 … cols-1; `width` channels in the gathered arrays. Rejects arrays too large for 31 bits. */
+dkho_status kern_gather_fill(int64_t n, const int64_t *ptr, const int32_t *col, const int8_t *sign,
+                             const double *weight, int64_t cols, int width, int32_t *start, uint32_t *at, real *val);
+
+/* Elementwise functions y = f(x) for fields of any shape. */
+typedef enum {
+  KERN_SIN, /* |x| ≤ 1e4 */
+  KERN_COS, /* |x| ≤ 1e4 */
+  KERN_TANH,
+  KERN_ERF,
+  KERN_EXP,
+  KERN_LOG1P, /* x > -1 */
+  KERN_SOFTPLUS,
+  KERN_SIGMOID,
+  KERN_GELU,       /* x Φ(x), Φ the normal distribution function */
+  KERN_GELU_SLOPE, /* Φ(x) + x φ(x) */
+  KERN_FN_COUNT
+} kern_fn;
+const char *kern_fn_name(kern_fn f);
+
+typedef struct kern_adam {
+  real lr, beta1, beta2, eps, decay;
+  real correct1, correct2; /* 1/(1 - beta^step) */
+  real scale;              /* of the gradient, from clipping and the batch mean */
+} kern_adam;
+
+typedef struct kern {
+  const char *name; /* "ref", "avx2", "avx512", "neon" */
+
+  /* Thin products. X [t][in], Y [t][out], W in × out with row length ld.
+   * Y = X W + b, or Y += X W + b when `add`; b NULL is zero. */
+  void (*mm)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
+             real *y, size_t ys);
+  /* The same, and on the way brings the `lines` cache lines (64 bytes) at `ahead`, which the caller will want next. */
+  void (*mm_ahead)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
+                   real *y, size_t ys, const real *ahead, size_t lines);
+  /* R[16t+l][ch] = X[t][ch][l], rows of length ldr = kern_pad(ch), padded with zeros. */
+  void (*transpose)(int tiles, const real *x, size_t xs, int ch, real *r);
+  /* g_W += Xᵀ R, for R (16·tiles × kern_pad(out)) the transposed cotangent of Y; g_W in × kern_pad(out). */
+  void (*grad_w)(int tiles, const real *x, size_t xs, int in, const real *r, int out, real *gw);
+  /* g_b += column sums of R. */
+  void (*grad_b)(int tiles, const real *r, int out, real *gb);
+
+  /* y = gain ⊙ x + shift; gain NULL: y = x. */
+  void (*affine)(int tiles, int ch, const real *x, size_t xs, const real *gain, const real *shift, real *y, size_t ys);
+  /* Layer norm over the channels without its affine part, eps 1e-5: xhat = (u - mean)/√(var + eps), rstd =
+   * 1/√(var + eps) [t][1]. xhat may be u. Callers fold gain and shift into the next matrix. */
+  void (*norm)(int tiles, int ch, const real *u, size_t us, real *xhat, size_t hs, real *rstd);
+  /* xhat = norm(gelu(a)); xhat may be a. */
+  void (*gelu_norm)(int tiles, int ch, real *a, size_t as, real *xhat, size_t hs);
+  /* The same for the way back: keeps rstd and, in place of a, the slope gelu'(a). */
+  void (*gelu_norm_keep)(int tiles, int ch, real *a, size_t as, real *xhat, size_t hs, real *rstd);
+  /* g_u = slope ⊙ rstd (q - mean q - xhat mean(q ⊙ xhat)), q = gain ⊙ g_y; slope NULL is one. g_u may be g_y.
+   * lanes [2][ch][16] += g_y ⊙ xhat and g_y, tile by tile. */
+  void (*norm_back)(int tiles, int ch, const real *gy, size_t gs, const real *xhat, size_t hs, const real *rstd,
+                    const real *gain, const real *slope, size_t ss, real *gu, size_t us, real *lanes);
+
+  /* [cos θ, sin θ] : θ [t][c] → [t][2c]. */
+  void (*phasor)(int tiles, int c, const real *theta, real *cs, size_t ss);
+  /* g_θ += cos θ ⊙ g_sin - sin θ ⊙ g_cos. */
+  void (*phasor_back)(int tiles, int c, const real *cs, size_t ss, const real *g, size_t gs, real *g_theta);
+  /* Conditioning maps [t][3c] in place: drive as it is, gate tanh, lag scale·tanh. */
+  void (*cond)(int tiles, int c, real scale, real *maps);
+  /* g_pre from g_maps, maps the activated values. */
+  void (*cond_back)(int tiles, int c, real scale, const real *maps, const real *g_maps, real *g_pre, size_t ps);
+
+  /* Relation substep (darcy 3.5, 3.10) on tiles first … last-1; M = [ω, γ, λ] [t][3c] on the rows' degree.
+   * out = sin(list·other + s γ⊙θ - λ). */
+  void (*rel_sin)(int first, int last, int c, const kern_gather *list, const real *other, real s, const real *theta,
+                  const real *maps, real *out);
+  /* out = θ - τ(ω + σ(up·a + down·b)); a list may be NULL. */
+  void (*rel_step)(int first, int last, int c, const kern_gather *up, const real *a, const kern_gather *down,
+                   const real *b, real tau, real sigma, const real *theta, const real *maps, real *out);
+  /* With x = list·other + s γ⊙θ - λ (rel_sin's argument) and v = adj·T: out = weight·cos x ⊙ v; g_γ += s θ⊙out;
+   * g_λ -= out; dot[16] += sin x ⊙ v by lane. */
+  void (*rel_sin_back)(int first, int last, int c, const kern_gather *list, const real *other, real s,
+                       const real *theta, const real *maps, const kern_gather *adj, const real *t, real weight,
+                       real *out, real *g_maps, real *dot);
+  /* T += up·a + down·b + γ⊙(own_b - own_a); missing parts are NULL. */
+  void (*rel_step_back)(int first, int last, int c, const kern_gather *up, const real *a, const kern_gather *down,
+                        const real *b, const real *own_a, const real *own_b, const real *maps, real *t);
+  /* g_ω -= τ T; dot[16] += ω ⊙ T by lane. */
+  void (*rel_drive_back)(int first, int last, int c, real tau, const real *t, const real *maps, real *g_maps,
+                         real *dot);
+
+  /* Plain vectors. */
+  void (*map)(kern_fn f, size_t n, const real *x, real *y);
+  void (*axpy)(size_t n, real a, const real *x, real *y); /* y += a x */
+  double (*sumsq)(size_t n, const real *x);               /* in double, 16 running sums, then in lane order */
+  /* g = scale·grad; m, v moments; w -= lr(decay·w + m̂/(√v̂ + eps)). */
+  void (*adamw)(size_t n, const kern_adam *a, const real *grad, real *m, real *v, real *w);
+  /* For measuring: independent chains of multiply-adds in registers, nothing else. Returns how many were done. */
+  double (*peak)(size_t rounds, real *sink);
+} kern;
+
+/* The best table of this CPU, or the one named by the environment variable DKHO_ISA. Fails when that name is unknown or
+ * asks for instructions the CPU lacks. */
+dkho_status kern_get(const kern **out);
+/* By name; NULL when unknown or not runnable here. */
+const kern *kern_find(const char *isa);
+/* Names for messages and tests: kern_isa(0), kern_isa(1), … up to NULL, runnable or not, best first. */
+const char *kern_isa(int i);
+
+extern const kern kern_ref;
+
+#endif

@@ -1,0 +1,21 @@
+/* dkho_fused.h: the network up to the decoder's output ũ on the fused kernels (kern/fused.h); the tape of dkho_record_tail does
+ * the rest. The composed tape of dkho_record stays the definition. */
+#ifndef MODEL_DKHO_FUSED_H
+#define MODEL_DKHO_FUSED_H
+
+#include "data/features.h"
+#include "kern/fused.h"
+#include "model/dkho.h"
+
+enum { DKHO_FUSED_GLOBALS = 256 }; /* broadcast entries at most */
+
+/* 1 when the kernels serve this configuration and these descriptors: the full network (with or without harmonic branch) from a
+ * zero start, every sample column with a slot of its own, one list of broadcast summary entries for all degrees. */
+int dkho_fused_serves(const dkho_config *cfg, const features *f);
+/* `metric` NULL: unit. Everything is copied. */
+dkho_status dkho_fused_create(fused **out, const kern *k, const dkho_config *cfg, const params *p, const cx *c,
+                              const dec *metric, const features *f);
+/* The broadcast summary entries in the order fused_sample.global wants; returns their number. slot: DKHO_FUSED_GLOBALS ints. */
+int dkho_fused_globals(const dkho_config *cfg, const features *f, int *slot);
+
+#endif

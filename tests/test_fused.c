@@ -1,0 +1,117 @@
+/* The fused network in float: every instruction set against the plain network and against ref; the same bits for any
+ * number of threads, over samples or over chunks; failing allocations leave nothing behind. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "kern/fused.h"
+#include "mesh/generate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fused_case.h"
+
+static cx *torus(int nu, int nv) {
+  cx *c;
+  assert_int_equal(cx_torus_grid(&c, 1.0, 0.4, nu, nv, 0), DKHO_OK);
+  return c;
+}
+
+static double relative(size_t n, const real *x, const real *y) {
+  double d = 0, s = 0;
+  for (size_t i = 0; i < n; i++) {
+    d += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
+    s += (double)y[i] * (double)y[i];
+  }
+  return sqrt(d / s);
+}
+
+static void check_case(net_case *n) {
+  int64_t outs = n->s.n[n->s.target] * n->s.outputs;
+  double *plain = plain_forward(n, n->theta, &n->sample[1]);
+  real *truth = mem_alloc((size_t)outs, sizeof *truth), *g_ref = case_gradient(n, &kern_ref, 1, 2, 2);
+  for (int64_t i = 0; i < outs; i++) truth[i] = (real)plain[i];
+  for (int i = 0; kern_isa(i); i++) {
+    const kern *k = kern_find(kern_isa(i));
+    if (!k) continue;
+    real *y = case_output(n, k, 1, 1), *g = case_gradient(n, k, 1, 2, 2);
+    double ey = relative((size_t)outs, y, truth), eg = relative(n->params, g, g_ref);
+    if (!(ey < 2e-5)) fail_msg("output on %s is off by %.3g", k->name, ey);
+    if (!(eg < 1e-4)) fail_msg("gradient on %s is off by %.3g", k->name, eg);
+    mem_free(y), mem_free(g);
+  }
+  mem_free(plain), mem_free(truth), mem_free(g_ref);
+  case_free(n);
+}
+
+static void test_against_plain(void **state) {
+  (void)state;
+  check_case(case_make(torus(9, 7), 3, 32, 2, 4, 2, 1, 1, 0));
+  check_case(case_make(torus(8, 4), 3, 64, 4, 2, 2, 0, 3, 1));
+  check_case(case_make(torus(7, 5), 3, 19, 3, 2, 1, 2, 2, 0));
+}
+
+/* Enough simplices for several chunks of each degree. */
+static void test_same_bits(void **state) {
+  (void)state;
+  const kern *k;
+  assert_int_equal(kern_get(&k), DKHO_OK);
+  net_case *n = case_make(torus(41, 27), 3, 8, 2, 2, 2, 1, 1, 0);
+  real *g = case_gradient(n, k, 1, 4, CASE_SAMPLES);
+  static const int ways[][2] = {{1, 1}, {2, 1}, {3, 1}, {2, 2}, {3, 5}, {2, 16}}; /* threads, samples at a time */
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    real *other = case_gradient(n, k, ways[i][0], ways[i][1], CASE_SAMPLES);
+    assert_memory_equal(g, other, n->params * sizeof *g);
+    mem_free(other);
+  }
+  real *one = case_output(n, k, 1, 2), *three = case_output(n, k, 3, 2);
+  assert_memory_equal(one, three, (size_t)n->s.n[1] * sizeof *one);
+  mem_free(one), mem_free(three), mem_free(g);
+  case_free(n);
+}
+
+static dkho_status failing_loss(void *ctx, int sample, const real *y, real *g_y) {
+  (void)ctx, (void)y, (void)g_y;
+  return sample == 1 ? (fail)(DKHO_E_NONFINITE, "sample 1 went wrong") : DKHO_OK;
+}
+
+static void test_failures(void **state) {
+  (void)state;
+  net_case *n = case_make(torus(4, 3), 3, 4, 1, 2, 1, 0, 1, 1);
+  size_t before = mem_live_blocks();
+  fused *f = NULL;
+  fused_team *t = NULL;
+  int tries = 0;
+  for (dkho_status s = DKHO_E_MEMORY; s != DKHO_OK; tries++) {
+    mem_fail_at(tries + 1);
+    s = fused_create(&f, &kern_ref, &n->s, &n->mesh, (const real *const *)n->fixed);
+    if (s == DKHO_OK) s = fused_team_create(&t, f, NULL, 2);
+    mem_fail_at(0);
+    if (s == DKHO_OK) break;
+    assert_int_equal(s, DKHO_E_MEMORY);
+    fused_free(f);
+    assert_int_equal(mem_live_blocks(), before);
+    assert_true(tries < 1000);
+  }
+  assert_true(tries > 2);
+  real *packed = mem_alloc(fused_grads(f), sizeof *packed);
+  fused_prepare(f, NULL, n->theta);
+  assert_int_equal(fused_train(t, 3, n->sample, failing_loss, NULL, packed), DKHO_E_NONFINITE);
+  assert_non_null(strstr(fail_text(), "sample 1"));
+  mem_free(packed);
+  fused_team_free(t);
+  fused_free(f);
+  assert_int_equal(mem_live_blocks(), before);
+  case_free(n);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_against_plain),
+      cmocka_unit_test(test_same_bits),
+      cmocka_unit_test(test_failures),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

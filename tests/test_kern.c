@@ -1,0 +1,395 @@
+/* Every fast kernel against ref on all instruction sets of this machine: odd widths, odd tile counts, padded strides;
+ * the elementary functions against libm in double over dense sets of floats. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "kern/kern.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+enum { W = KERN_LANES };
+static const int widths[] = {1, 2, 3, 5, 6, 7, 8, 12, 13, 16, 17, 32, 36, 47, 64, 68};
+enum { WIDTHS = sizeof widths / sizeof *widths };
+
+/* Calls check(k) for every fast table that runs here. */
+static void each_isa(void (*check)(const kern *k)) {
+  for (int i = 0; kern_isa(i); i++) {
+    const kern *k = kern_find(kern_isa(i));
+    if (k && k != &kern_ref) check(k);
+  }
+}
+
+static float *noise(size_t n, uint64_t stream, double scale) {
+  float *x = mem_alloc(n, sizeof *x);
+  assert_non_null(x);
+  rng r = rng_open(1, RNG_TEST, stream);
+  for (size_t i = 0; i < n; i++) x[i] = (float)(scale * rng_normal(&r));
+  return x;
+}
+
+static void assert_close(const char *what, const kern *k, size_t n, const float *x, const float *ref, double tol) {
+  for (size_t i = 0; i < n; i++)
+    if (!(fabs((double)x[i] - (double)ref[i]) <= tol * (1 + fabs((double)ref[i]))))
+      fail_msg("%s on %s: element %zu is %.9g, ref %.9g", what, k->name, i, (double)x[i], (double)ref[i]);
+}
+
+typedef struct {
+  kern_fn f;
+  float lo, hi;
+  double ulp, absolute; /* the bound: ulp·(spacing at the value) + absolute */
+} bound;
+
+static double truth(kern_fn f, double x) {
+  switch (f) {
+  case KERN_SIN:
+    return sin(x);
+  case KERN_COS:
+    return cos(x);
+  case KERN_TANH:
+    return tanh(x);
+  case KERN_ERF:
+    return erf(x);
+  case KERN_EXP:
+    return exp(x);
+  case KERN_LOG1P:
+    return log1p(x);
+  case KERN_SOFTPLUS:
+    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+  case KERN_SIGMOID:
+    return 1 / (1 + exp(-x));
+  case KERN_GELU:
+    return 0.5 * x * erfc(-x / sqrt(2));
+  default:
+    return 0.5 * erfc(-x / sqrt(2)) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI);
+  }
+}
+
+static void check_bound(const kern *k, const bound *b) {
+  enum { N = 1024 };
+  float x[N], y[N];
+  int fill = 0;
+  double worst = 0, where = 0;
+  /* both signs, all binades, 997 apart in units of the last place: coprime to every power of two */
+  for (uint32_t bits = 0; bits < 0x7f800000U; bits += 2 * 997) {
+    for (int sign = 0; sign < 2; sign++) {
+      uint32_t both = bits | (sign ? 0x80000000U : 0);
+      float v;
+      memcpy(&v, &both, sizeof v);
+      if (v >= b->lo && v <= b->hi) x[fill++] = v;
+    }
+    if (fill < N - 1 && bits + 2 * 997 < 0x7f800000U) continue;
+    k->map(b->f, (size_t)fill, x, y);
+    for (int i = 0; i < fill; i++) {
+      double t = truth(b->f, (double)x[i]), e = fabs((double)y[i] - t);
+      double allowed = b->ulp * (double)(nextafterf(fabsf((float)t), INFINITY) - fabsf((float)t)) + b->absolute;
+      if (e / allowed > worst || isnan(e)) worst = isnan(e) ? INFINITY : e / allowed, where = (double)x[i];
+    }
+    fill = 0;
+  }
+  if (worst > 1) fail_msg("%s(%.9g) on %s misses its bound %.2f times", kern_fn_name(b->f), where, k->name, worst);
+}
+
+static void check_functions(const kern *k) {
+  static const bound bounds[] = {
+      {KERN_SIN, -1e4F, 1e4F, 0, 1.2e-7},    {KERN_COS, -1e4F, 1e4F, 0, 1.2e-7},
+      {KERN_TANH, -1e30F, 1e30F, 0, 1.2e-7}, {KERN_TANH, -0.1F, 0.1F, 2, 1e-45},
+      {KERN_ERF, -1e15F, 1e15F, 0, 1.2e-7},  {KERN_EXP, -87, 88, 2, 0},
+      {KERN_EXP, -1e30F, -87.5F, 0, 1e-37},  {KERN_LOG1P, -0.999F, 1e30F, 2, 1e-45},
+      {KERN_SOFTPLUS, -80, 1e30F, 2, 1e-7},  {KERN_SIGMOID, -1e30F, 1e30F, 0, 1.2e-7},
+      {KERN_GELU, -1e15F, 1e15F, 2, 1e-7},   {KERN_GELU_SLOPE, -1e15F, 1e15F, 0, 2e-7},
+  };
+  for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) check_bound(k, &bounds[i]);
+}
+
+static void test_functions(void **state) {
+  (void)state;
+  each_isa(check_functions);
+}
+
+static void check_nan(const kern *k) {
+  for (int f = 0; f < KERN_FN_COUNT; f++) {
+    float x[3] = {1, NAN, 1}, y[3];
+    k->map((kern_fn)f, 3, x, y);
+    assert_true(isnan(y[1]) && !isnan(y[0]) && !isnan(y[2]));
+  }
+}
+
+static void test_nan_is_not_hidden(void **state) {
+  (void)state;
+  each_isa(check_nan);
+}
+
+static void product_case(const kern *k, int tiles, int in, int out) {
+  size_t xs = (size_t)(in + 1) * W, ys = (size_t)(out + 2) * W, ld = (size_t)out + 3, ldr = (size_t)kern_pad(out);
+  float *x = noise((size_t)tiles * xs, 1, 1), *w = noise((size_t)in * ld, 2, 0.3), *b = noise((size_t)out, 3, 1);
+  float *y = noise((size_t)tiles * ys, 4, 1), *yr = noise((size_t)tiles * ys, 4, 1);
+  float *r = noise((size_t)tiles * W * ldr, 5, 1), *rr = noise((size_t)tiles * W * ldr, 6, 1);
+  float *g = noise((size_t)in * ldr, 7, 1), *gr = noise((size_t)in * ldr, 7, 1);
+  for (int add = 0; add < 2; add++) {
+    k->mm(tiles, x, xs, in, w, (int)ld, out, b, add, y, ys);
+    kern_ref.mm(tiles, x, xs, in, w, (int)ld, out, b, add, yr, ys);
+    assert_close("mm", k, (size_t)tiles * ys, y, yr, 5e-6);
+  }
+  k->mm(tiles, x, xs, in, w, (int)ld, out, NULL, 0, y, ys);
+  kern_ref.mm(tiles, x, xs, in, w, (int)ld, out, NULL, 0, yr, ys);
+  assert_close("mm", k, (size_t)tiles * ys, y, yr, 5e-6);
+  k->transpose(tiles, yr, ys, out, r);
+  kern_ref.transpose(tiles, yr, ys, out, rr);
+  assert_memory_equal(r, rr, (size_t)tiles * W * ldr * sizeof *r);
+  k->grad_w(tiles, x, xs, in, r, out, g);
+  kern_ref.grad_w(tiles, x, xs, in, r, out, gr);
+  assert_close("grad_w", k, (size_t)in * ldr, g, gr, 2e-5);
+  k->grad_b(tiles, r, out, g);
+  kern_ref.grad_b(tiles, r, out, gr);
+  assert_close("grad_b", k, ldr, g, gr, 2e-5);
+  void *all[] = {x, w, b, y, yr, r, rr, g, gr};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
+}
+
+static void check_products(const kern *k) {
+  for (int i = 0; i < WIDTHS; i++)
+    for (int o = 0; o < WIDTHS; o++) product_case(k, 1 + (i + 2 * o) % 5, widths[i], widths[o]);
+}
+
+static void test_products(void **state) {
+  (void)state;
+  each_isa(check_products);
+}
+
+static void norm_case(const kern *k, int tiles, int ch) {
+  size_t s = (size_t)(ch + 3) * W, n = (size_t)tiles * s;
+  float *u = noise(n, 1, 2), *a = noise(n, 1, 2), *gain = noise((size_t)ch, 2, 1), *shift = noise((size_t)ch, 3, 1);
+  float *g = noise(n, 4, 1), *gr = noise(n, 4, 1), *lanes = noise((size_t)ch * 2 * W, 5, 1);
+  float *lanes_r = noise((size_t)ch * 2 * W, 5, 1), *h = noise(n, 6, 1), *hr = noise(n, 6, 1);
+  float *rs = noise((size_t)tiles * W, 8, 1), *rsr = noise((size_t)tiles * W, 8, 1);
+  double loose = ch < 4 ? 1e-3 : 2e-5; /* few channels can divide by a small spread */
+  k->norm(tiles, ch, u, s, h, s, rs);
+  kern_ref.norm(tiles, ch, u, s, hr, s, rsr);
+  assert_close("norm", k, n, h, hr, loose);
+  assert_close("norm rstd", k, (size_t)tiles * W, rs, rsr, loose);
+  k->norm_back(tiles, ch, g, s, hr, s, rsr, gain, u, s, g, s, lanes);
+  kern_ref.norm_back(tiles, ch, gr, s, hr, s, rsr, gain, u, s, gr, s, lanes_r);
+  assert_close("norm_back", k, n, g, gr, ch < 4 ? 1e-2 : 5e-5);
+  assert_close("norm_back lanes", k, (size_t)ch * 2 * W, lanes, lanes_r, 1e-5);
+  k->gelu_norm(tiles, ch, u, s, h, s);
+  kern_ref.gelu_norm(tiles, ch, u, s, hr, s);
+  assert_close("gelu_norm", k, n, h, hr, loose);
+  k->gelu_norm_keep(tiles, ch, u, s, h, s, rs);
+  assert_close("gelu_norm_keep", k, n, h, hr, loose);
+  kern_ref.gelu_norm_keep(tiles, ch, a, s, hr, s, rsr);
+  assert_close("gelu slope", k, n, u, a, 1e-6);
+  assert_close("gelu_norm rstd", k, (size_t)tiles * W, rs, rsr, loose);
+  k->affine(tiles, ch, h, s, gain, shift, g, s);
+  kern_ref.affine(tiles, ch, h, s, gain, shift, gr, s);
+  assert_close("affine", k, n, g, gr, 5e-5);
+  k->affine(tiles, ch, u, s, NULL, NULL, g, s);
+  for (int t = 0; t < tiles; t++) assert_memory_equal(g + (size_t)t * s, u + (size_t)t * s, (size_t)ch * W * sizeof *u);
+  void *all[] = {u, a, gain, shift, g, gr, lanes, lanes_r, h, hr, rs, rsr};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
+}
+
+/* A constant row has no spread: xhat is zero, not noise; a far offset costs no accuracy. */
+static void check_offsets(const kern *k) {
+  enum { CH = 32 };
+  float u[CH * W], h[CH * W], hr[CH * W], rstd[W];
+  rng r = rng_open(7, RNG_TEST, 0);
+  for (int e = 0; e < CH * W; e++) u[e] = e % W == 0 ? 3 : (float)(1000 * (e % W) + rng_normal(&r));
+  k->norm(1, CH, u, CH * W, h, CH * W, rstd);
+  kern_ref.norm(1, CH, u, CH * W, hr, CH * W, rstd);
+  assert_close("norm of offset rows", k, CH * W, h, hr, 1e-3); /* the input itself has 1e-3 of rounding there */
+  for (int c = 0; c < CH; c++) assert_true(fabsf(h[c * W]) < 1e-3F);
+}
+
+static void check_norms(const kern *k) {
+  for (int i = 0; i < WIDTHS; i++) norm_case(k, 1 + i % 4, widths[i]);
+  check_offsets(k);
+}
+
+static void test_norms(void **state) {
+  (void)state;
+  each_isa(check_norms);
+}
+
+static void pointwise_case(const kern *k, int tiles, int c) {
+  size_t n = (size_t)tiles * (size_t)c * W, ss = (size_t)(2 * c + 1) * W, big = (size_t)tiles * ss;
+  size_t n3 = (size_t)tiles * (size_t)(3 * c) * W;
+  float *theta = noise(n, 1, 4), *cs = noise(big, 2, 1), *csr = noise(big, 2, 1), *g = noise(big, 3, 1);
+  float *gt = noise(n, 4, 1), *gtr = noise(n, 4, 1), *m = noise(n3, 5, 1), *mr = noise(n3, 5, 1);
+  float *gm = noise(n3, 6, 1), *p = noise(n3, 7, 1), *pr = noise(n3, 7, 1);
+  k->phasor(tiles, c, theta, cs, ss);
+  kern_ref.phasor(tiles, c, theta, csr, ss);
+  assert_close("phasor", k, big, cs, csr, 2e-7);
+  k->phasor_back(tiles, c, cs, ss, g, ss, gt);
+  kern_ref.phasor_back(tiles, c, cs, ss, g, ss, gtr);
+  assert_close("phasor_back", k, n, gt, gtr, 1e-6);
+  k->cond(tiles, c, 0.5F, m);
+  kern_ref.cond(tiles, c, 0.5F, mr);
+  assert_close("cond", k, n3, m, mr, 2e-7);
+  k->cond_back(tiles, c, 0.5F, m, gm, p, (size_t)(3 * c) * W);
+  kern_ref.cond_back(tiles, c, 0.5F, m, gm, pr, (size_t)(3 * c) * W);
+  assert_close("cond_back", k, n3, p, pr, 1e-6);
+  void *all[] = {theta, cs, csr, g, gt, gtr, m, mr, gm, p, pr};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
+}
+
+/* A random signed matrix of n rows and `cols` columns with 0 … 6 entries a row, as a gather list. */
+typedef struct {
+  kern_gather list;
+  int64_t ptr[200];
+  int32_t col[1400], start[20];
+  int8_t sign[1400];
+  double weight[1400];
+  uint32_t at[40 * 10 * W];
+  real val[40 * 10 * W];
+} sparse;
+
+static sparse *sparse_make(uint64_t stream, int n, int cols, int width, int weighted) {
+  sparse *s = mem_alloc(1, sizeof *s);
+  rng r = rng_open(2, RNG_TEST, stream);
+  for (int i = 0; i < n; i++) {
+    int count = (int)rng_below(&r, 7);
+    s->ptr[i + 1] = s->ptr[i] + count;
+    for (int64_t p = s->ptr[i]; p < s->ptr[i + 1]; p++) {
+      s->col[p] = (int32_t)rng_below(&r, (uint64_t)cols);
+      s->sign[p] = rng_below(&r, 2) ? 1 : -1;
+      s->weight[p] = s->sign[p] * rng_range(&r, 0.5, 2);
+    }
+  }
+  assert_true(kern_gather_slots(n, s->ptr) <= 400);
+  assert_int_equal(
+      kern_gather_fill(n, s->ptr, s->col, s->sign, s->weight, cols, width, s->start, s->at, weighted ? s->val : NULL),
+      DKHO_OK);
+  s->list = (kern_gather){kern_tiles(n), s->start, s->at, weighted ? s->val : NULL};
+  return s;
+}
+
+static float *field(int n, int width, uint64_t stream) { /* with the tile of zeros behind it */
+  size_t used = (size_t)kern_tiles(n) * (size_t)width * W;
+  float *x = noise(used + (size_t)width * W, stream, 1);
+  memset(x + used, 0, (size_t)width * W * sizeof *x);
+  return x;
+}
+
+static void relation_case(const kern *k, int n, int cols, int c, int weighted) {
+  sparse *a = sparse_make(1, n, cols, c, weighted), *b = sparse_make(2, n, cols, c, 0);
+  int tiles = kern_tiles(n);
+  size_t size = (size_t)tiles * (size_t)c * W;
+  float *x = field(cols, c, 1), *y = field(cols, c, 2), *theta = field(n, c, 3), *m = field(n, 3 * c, 4);
+  float *o = field(n, c, 5), * or = field(n, c, 5), *gm = field(n, 3 * c, 6), *gmr = field(n, 3 * c, 6);
+  float dot[W] = {0}, dotr[W] = {0};
+  k->rel_sin(0, tiles, c, &a->list, x, -1, theta, m, o);
+  kern_ref.rel_sin(0, tiles, c, &a->list, x, -1, theta, m, or);
+  assert_close("rel_sin", k, size, o, or, 3e-6);
+  k->rel_step(0, tiles, c, &a->list, x, &b->list, y, 0.3F, 0.7F, theta, m, o);
+  kern_ref.rel_step(0, tiles, c, &a->list, x, &b->list, y, 0.3F, 0.7F, theta, m, or);
+  assert_close("rel_step", k, size, o, or, 3e-6);
+  k->rel_step(0, tiles, c, NULL, NULL, &b->list, y, 0.3F, 0.7F, theta, m, o);
+  kern_ref.rel_step(0, tiles, c, NULL, NULL, &b->list, y, 0.3F, 0.7F, theta, m, or);
+  assert_close("rel_step, one side", k, size, o, or, 3e-6);
+  k->rel_sin_back(0, tiles, c, &a->list, x, 1, theta, m, &b->list, y, -0.4F, o, gm, dot);
+  kern_ref.rel_sin_back(0, tiles, c, &a->list, x, 1, theta, m, &b->list, y, -0.4F, or, gmr, dotr);
+  assert_close("rel_sin_back", k, size, o, or, 1e-5);
+  k->rel_drive_back(0, tiles, c, 0.2F, theta, m, gm, dot);
+  kern_ref.rel_drive_back(0, tiles, c, 0.2F, theta, m, gmr, dotr);
+  assert_close("g_maps", k, 3 * size, gm, gmr, 1e-5);
+  assert_close("dot", k, W, dot, dotr, 1e-4);
+  k->rel_step_back(0, tiles, c, &a->list, x, &b->list, y, theta, gmr, m, o);
+  kern_ref.rel_step_back(0, tiles, c, &a->list, x, &b->list, y, theta, gmr, m, or);
+  assert_close("rel_step_back", k, size, o, or, 1e-5);
+  k->rel_step_back(0, tiles, c, NULL, NULL, &b->list, y, NULL, gmr, m, o);
+  kern_ref.rel_step_back(0, tiles, c, NULL, NULL, &b->list, y, NULL, gmr, m, or);
+  assert_close("rel_step_back, one side", k, size, o, or, 1e-5);
+  void *all[] = {a, b, x, y, theta, m, o, or, gm, gmr};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
+}
+
+static void check_relations(const kern *k) {
+  for (int c = 1; c <= 7; c++) {
+    pointwise_case(k, 1 + c % 3, c);
+    relation_case(k, 30 * c - 13, 40 + c, c, c % 2);
+    relation_case(k, 16, 150 - c, c, (c + 1) % 2);
+  }
+}
+
+static void test_relations(void **state) {
+  (void)state;
+  each_isa(check_relations);
+}
+
+/* The list is the matrix: out - θ = -τσ·A x row by row, by the plain compressed rows. */
+static void test_gather_is_the_matrix(void **state) {
+  (void)state;
+  enum { N = 77, COLS = 45, C = 3 };
+  for (int weighted = 0; weighted < 2; weighted++) {
+    sparse *s = sparse_make(9, N, COLS, C, weighted);
+    float *x = field(COLS, C, 1), *zero = mem_alloc((size_t)kern_tiles(N) * 3 * C * W, sizeof *zero);
+    float *out = mem_alloc((size_t)kern_tiles(N) * C * W, sizeof *out);
+    kern_ref.rel_step(0, kern_tiles(N), C, &s->list, x, NULL, NULL, -1, 1, zero, zero, out);
+    for (int i = 0; i < N; i++)
+      for (int ch = 0; ch < C; ch++) {
+        double sum = 0;
+        for (int64_t p = s->ptr[i]; p < s->ptr[i + 1]; p++)
+          sum += (weighted ? s->weight[p] : s->sign[p]) * (double)x[s->col[p] / W * C * W + ch * W + s->col[p] % W];
+        assert_true(fabs((double)out[i / W * C * W + ch * W + i % W] - sum) < 1e-5);
+      }
+    mem_free(s), mem_free(x), mem_free(zero), mem_free(out);
+  }
+}
+
+static void check_vectors(const kern *k) {
+  for (size_t n = 1; n < 200; n = 2 * n + 1) {
+    float *g = noise(n, 1, 1), *m = noise(n, 2, 1), *mr = noise(n, 2, 1), *w = noise(n, 3, 1), *wr = noise(n, 3, 1);
+    float *v = mem_alloc(n, sizeof *v), *vr = mem_alloc(n, sizeof *vr);
+    kern_adam a = {0.01F, 0.9F, 0.999F, 1e-8F, 0.1F, 10, 1000, 0.5F};
+    for (int step = 0; step < 3; step++) {
+      k->adamw(n, &a, g, m, v, w);
+      kern_ref.adamw(n, &a, g, mr, vr, wr);
+    }
+    assert_close("adamw", k, n, w, wr, 1e-6);
+    assert_close("adamw m", k, n, m, mr, 1e-6);
+    assert_close("adamw v", k, n, v, vr, 1e-6);
+    k->axpy(n, 0.3F, g, w);
+    kern_ref.axpy(n, 0.3F, g, wr);
+    assert_close("axpy", k, n, w, wr, 1e-6);
+    assert_true(fabs(k->sumsq(n, w) - kern_ref.sumsq(n, w)) < 1e-12 * (double)n);
+    void *all[] = {g, m, mr, w, wr, v, vr};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
+  }
+}
+
+static void test_vectors(void **state) {
+  (void)state;
+  each_isa(check_vectors);
+}
+
+static void test_choice(void **state) {
+  (void)state;
+  const kern *k = NULL;
+  setenv("DKHO_ISA", "ref", 1);
+  assert_int_equal(kern_get(&k), DKHO_OK);
+  assert_ptr_equal(k, &kern_ref);
+  setenv("DKHO_ISA", "abacus", 1);
+  assert_int_equal(kern_get(&k), DKHO_E_INPUT);
+  assert_non_null(strstr(fail_text(), "abacus"));
+  unsetenv("DKHO_ISA");
+  assert_int_equal(kern_get(&k), DKHO_OK);
+  assert_ptr_equal(k, kern_find(k->name));
+  for (int i = 0; kern_isa(i) && strcmp(kern_isa(i), k->name); i++) assert_null(kern_find(kern_isa(i)));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_functions), cmocka_unit_test(test_nan_is_not_hidden),
+      cmocka_unit_test(test_products),  cmocka_unit_test(test_norms),
+      cmocka_unit_test(test_relations), cmocka_unit_test(test_gather_is_the_matrix),
+      cmocka_unit_test(test_vectors),   cmocka_unit_test(test_choice),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/* test_runner.c: the fused kernels against the composed tape on real data sets: losses, every gradient tensor, predictions; and the
+ * same bits for any number of threads and any grouping of a batch. */
+#include "run/runner.h"
+#include "data/dataset.h"
+#include "run/config.h"
+#include "scratch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 5 };
+/* Rounding, grown by layer norms; the stiff hodge steps multiply it, so that metric is compared in double only. */
+static const double LOSS = sizeof(real) == 4 ? 2e-5 : 1e-11, GRADIENT = sizeof(real) == 4 ? 2e-3 : 1e-6,
+                    FIELD = sizeof(real) == 4 ? 1e-4 : 1e-6 /* stored as float */;
+
+typedef struct source {
+  const dataset *d;
+  int target;
+  int64_t extent;
+  float *out;
+} source;
+
+static void inputs(void *ctx, int64_t i, const float **in, const double **global) {
+  dataset_inputs(((source *)ctx)->d, i, in, global);
+}
+static const float *target(void *ctx, int64_t i) {
+  const source *s = ctx;
+  return dataset_value(s->d, s->target, i);
+}
+static float *place(void *ctx, int64_t i) {
+  const source *s = ctx;
+  return s->out + i * s->extent;
+}
+
+static dataset *open_smoke(const char *problem) {
+  char path[256];
+  dataset *d = NULL;
+  snprintf(path, sizeof path, "runner_%s.st", problem);
+  dkho_generate_options o = {.resolution = "smoke", .samples = 12, .seed = 7, .force = 1};
+  assert_int_equal(dkho_dataset_generate(problem, path, &o), DKHO_OK);
+  assert_int_equal(dataset_open(&d, path), DKHO_OK);
+  remove(path); /* the map keeps it */
+  return d;
+}
+
+typedef struct outcome {
+  const char *engine;
+  double loss;
+  real *g;
+  float *out;
+} outcome;
+
+/* Loss, gradient and prediction of the first BATCH samples. */
+static outcome run(const oper *o, source *s, const char *wanted, int threads, int64_t batch) {
+  outcome r = {0};
+  pool *p = NULL;
+  runner *train = NULL, *predict = NULL;
+  if (wanted)
+    setenv("DKHO_ENGINE", wanted, 1);
+  else
+    unsetenv("DKHO_ENGINE");
+  assert_int_equal(pool_create(&p, threads), DKHO_OK);
+  assert_int_equal(runner_create(&train, o, 0, ENGINE_TRAIN, p), DKHO_OK);
+  assert_int_equal(runner_create(&predict, o, 0, ENGINE_PREDICT, p), DKHO_OK);
+  r.engine = runner_engine(train);
+  runner_bind(train, o->value);
+  runner_bind(predict, o->value);
+  assert_int_equal(params_slab(o->p, &r.g), DKHO_OK);
+  s->out = r.out = mem_alloc((size_t)(batch * s->extent), sizeof *r.out);
+  runner_batch b = {.count = batch, .inputs = inputs, .target = target, .ctx = s};
+  uint64_t before = mem_calls();
+  assert_int_equal(runner_gradient(train, &b, 1.0 / (double)batch, &r.loss, r.g), DKHO_OK);
+  assert_int_equal(mem_calls(), before); /* a step allocates nothing */
+  runner_batch q = {.count = batch, .inputs = inputs, .out = place, .ctx = s};
+  assert_int_equal(runner_predict(predict, &q), DKHO_OK);
+  assert_int_equal(mem_calls(), before);
+  runner_free(train);
+  runner_free(predict);
+  pool_free(p);
+  unsetenv("DKHO_ENGINE");
+  return r;
+}
+
+static void outcome_free(outcome *r) {
+  mem_free(r->g);
+  mem_free(r->out);
+}
+
+static void compare(const oper *o, const source *s, const outcome *fast, const outcome *plain) {
+  double largest = 0;
+  if (!(fabs(fast->loss - plain->loss) < LOSS * plain->loss))
+    print_message("loss %.9g, not %.9g\n", fast->loss, plain->loss);
+  assert_true(fabs(fast->loss - plain->loss) < LOSS * plain->loss);
+  for (int64_t i = 0; i < o->p->size; i++) largest = fmax(largest, fabs((double)plain->g[i]));
+  for (int i = 0; i < o->p->count; i++) {
+    const param *t = &o->p->list[i];
+    double size = 0;
+    for (int64_t j = 0; j < t->count; j++) size = fmax(size, fabs((double)plain->g[t->offset + j]));
+    double bound = GRADIENT * fmax(size, 1e-3 * largest), worst = 0;
+    for (int64_t j = 0; j < t->count; j++)
+      worst = fmax(worst, fabs((double)fast->g[t->offset + j] - (double)plain->g[t->offset + j]));
+    if (worst > bound) print_message("%s: off by %g of %g\n", t->name, worst, size);
+    assert_true(worst <= bound);
+  }
+  double worst = 0, size = 0;
+  for (int64_t i = 0; i < BATCH * s->extent; i++) {
+    worst = fmax(worst, fabs((double)fast->out[i] - (double)plain->out[i]));
+    size = fmax(size, fabs((double)plain->out[i]));
+  }
+  assert_true(worst < FIELD * size);
+}
+
+static void check(const char *problem, const char *wanted, const char *metric, const char *size) {
+  dataset *d = open_smoke(problem);
+  dkho_train_options options;
+  run_config cfg;
+  oper *o = NULL;
+  dkho_train_defaults(&options);
+  options.target = wanted, options.metric = metric, options.size = size;
+  if (sizeof(real) == 8) options.h = 9; /* the plain loops are slow */
+  assert_int_equal(config_resolve(&cfg, d, "data.st", &options), DKHO_OK);
+  assert_int_equal(oper_create(&o, d, &cfg.oper), DKHO_OK);
+  const data_field *t = &dataset_field(d)[o->target];
+  source s = {d, o->target, dataset_cx(d, 0)->n[t->degree] * t->channels, NULL};
+  outcome plain = run(o, &s, "tape", 2, BATCH), fast = run(o, &s, NULL, 2, BATCH), one = run(o, &s, NULL, 1, BATCH),
+          many = run(o, &s, NULL, 5, BATCH), single = run(o, &s, NULL, 3, 1);
+  assert_string_equal(plain.engine, "tape");
+  assert_string_equal(fast.engine, "fused");
+  compare(o, &s, &fast, &plain);
+  assert_memory_equal(fast.g, one.g, (size_t)o->p->size * sizeof(real));
+  assert_memory_equal(fast.g, many.g, (size_t)o->p->size * sizeof(real));
+  assert_memory_equal(fast.out, many.out, (size_t)(BATCH * s.extent) * sizeof(float));
+  assert_memory_equal(fast.out, single.out, (size_t)s.extent * sizeof(float)); /* alone or in company */
+  outcome_free(&plain), outcome_free(&fast), outcome_free(&one), outcome_free(&many), outcome_free(&single);
+  oper_free(o);
+  config_free(&cfg);
+  dataset_free(d);
+}
+
+static void test_darcy(void **state) {
+  (void)state;
+  check("darcy", "0", "unit", "small");
+  check("darcy", "1", "unit", "large");
+  check("darcy", "2", "unit", "small");
+}
+static void test_torus(void **state) {
+  (void)state;
+  check("torus", "0", "unit", "small");
+  if (sizeof(real) == 8) check("torus", "1", "hodge", "small");
+  check("torus", "2", "unit", "small");
+}
+static void test_cavity(void **state) {
+  (void)state;
+  check("cavity", "0", "unit", "small");
+}
+
+/* A poisoned weight: the step is refused, and the text names a tensor or the loss, and the sample by its number. */
+static void test_nonfinite(void **state) {
+  (void)state;
+  dataset *d = open_smoke("darcy");
+  dkho_train_options options;
+  run_config cfg;
+  oper *o = NULL;
+  runner *r = NULL;
+  real *g = NULL;
+  double loss;
+  dkho_train_defaults(&options);
+  options.target = "1", options.h = 4, options.c = 2, options.layers = 1;
+  assert_int_equal(config_resolve(&cfg, d, "data.st", &options), DKHO_OK);
+  assert_int_equal(oper_create(&o, d, &cfg.oper), DKHO_OK);
+  assert_int_equal(runner_create(&r, o, 0, ENGINE_TRAIN, NULL), DKHO_OK);
+  assert_int_equal(params_slab(o->p, &g), DKHO_OK);
+  o->value[o->p->list[params_find(o->p, "enc0.lin1.w")].offset] = (real)INFINITY;
+  runner_bind(r, o->value);
+  source s = {d, o->target, 0, NULL};
+  int64_t number[BATCH] = {100, 101, 102, 103, 104};
+  runner_batch b = {.count = BATCH, .sample = number, .inputs = inputs, .target = target, .ctx = &s};
+  assert_int_equal(runner_gradient(r, &b, 0.2, &loss, g), DKHO_E_NONFINITE);
+  assert_non_null(strstr(dkho_error(), "sample 100"));
+  mem_free(g);
+  runner_free(r);
+  oper_free(o);
+  config_free(&cfg);
+  dataset_free(d);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_darcy), cmocka_unit_test(test_torus),
+                                     cmocka_unit_test(test_cavity), cmocka_unit_test(test_nonfinite)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
