@@ -142,6 +142,41 @@ static void cholesky_solves(void **state) {
   csr_free(&a);
 }
 
+/* Eight right-hand sides side by side: the product is the plain one to the bit, the solve undoes it, and a matrix that is not positive
+ * definite or memory that is not there is refused. */
+static void wide_solves(void **state) {
+  (void)state;
+  enum { M = 40, N = M * M };
+  csr a;
+  grid_laplacian(&a, M);
+  static double x[N * CHOL_WIDE], b[N * CHOL_WIDE], room[N * CHOL_WIDE], one[N], product[N];
+  rng r = rng_open(1, RNG_TEST, 7);
+  for (int i = 0; i < N * CHOL_WIDE; i++) x[i] = rng_normal(&r);
+  csr_apply(&a, CHOL_WIDE, x, b);
+  for (int v = 0; v < CHOL_WIDE; v++) {
+    for (int i = 0; i < N; i++) one[i] = x[i * CHOL_WIDE + v];
+    csr_apply(&a, 1, one, product);
+    for (int i = 0; i < N; i++) assert_true(product[i] == b[i * CHOL_WIDE + v]);
+  }
+  chol_wide *f = NULL;
+  size_t live = mem_live_blocks();
+  for (int n = 1; !f; n++) {
+    mem_fail_at(n);
+    dkho_status s = chol_wide_factor(&f, &a);
+    mem_fail_at(0);
+    assert_true(s == (f ? DKHO_OK : DKHO_E_MEMORY));
+    if (!f) assert_int_equal(mem_live_blocks(), live);
+  }
+  chol_wide_solve(f, b, room);
+  assert_true(worst_difference(N * CHOL_WIDE, x, b) < 1e-11);
+  chol_wide_free(f);
+  for (int64_t p = a.ptr[7]; p < a.ptr[8]; p++)
+    if (a.col[p] == 7) a.val[p] = -1;
+  assert_int_equal(chol_wide_factor(&f, &a), DKHO_E_NOCONV);
+  assert_null(f);
+  csr_free(&a);
+}
+
 typedef struct {
   const chol *f;
   chol_work *work[4];
@@ -329,6 +364,7 @@ int main(void) {
       cmocka_unit_test(csr_algebra_is_dense_algebra),
       cmocka_unit_test(duplicates_add_up),
       cmocka_unit_test(cholesky_solves),
+      cmocka_unit_test(wide_solves),
       cmocka_unit_test(threads_solve_alike),
       cmocka_unit_test(indefinite_is_refused),
       cmocka_unit_test(grid_spectrum_is_known),

@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum { G = PROBLEM_GROUP, FREQUENCY = 3, WAVES = 24, COLUMNS = 2 * WAVES }; /* (m,n) and (-m,-n) share a wave */
+enum { STRIP = 1024 }; /* vertices per dense product: small ones are not copied by OpenBLAS first */
 
 struct problem_state {
   const cx *c;
@@ -328,7 +329,10 @@ static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t fir
   scratch w = cut(s, bytes);
   for (int k = 0; k < G; k++) draw_sample(seed, first + k, k, w.coefficient, block[4] + 2 * k);
   /* row-major N0 × G = (N0 × COLUMNS)(COLUMNS × G), written as its column-major transpose */
-  dense_gemm(0, 0, G, n, COLUMNS, 1, w.coefficient, G, s->wave, COLUMNS, 0, w.f, G);
+  for (int64_t i = 0; i < n; i += STRIP) {
+    int64_t now = n - i < STRIP ? n - i : STRIP;
+    dense_gemm(0, 0, G, now, COLUMNS, 1, w.coefficient, G, s->wave + i * COLUMNS, COLUMNS, 0, w.f + i * G, G);
+  }
   problem_unpack(n, w.f, block[0]);
 }
 
