@@ -122,7 +122,7 @@ void text_fit(canvas *c, double x, double y, double limit, text_align align, dou
   do {
     while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) n--; /* never inside a letter */
     memcpy(cut, text, n);
-    strcpy(cut + n, "…");
+    memcpy(cut + n, "…", sizeof "…");
   } while (text_width(c, style, cut) > limit && n-- > 0);
   text_draw(c, x, y, align, angle, style, cut);
 }

@@ -76,7 +76,7 @@ typedef struct {
 
 static values values_of(const paint *with, int n, const double *value) {
   values out = {0};
-  for (int i = 0; with->map && i < n; i++) {
+  for (int i = 0; with->map && value && i < n; i++) {
     out.v[i] = value[i];
     out.t[i] = colour_place(with->map, value[i]);
     out.exact |= with->map->on.log && value[i] != value[0];

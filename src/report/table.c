@@ -76,7 +76,7 @@ typedef struct {
 
 static void put(text *b, const char *bytes, size_t n) {
   if (b->failed) return;
-  if (b->used + n + 1 > b->room) {
+  if (!b->at || b->used + n + 1 > b->room) {
     size_t room = 2 * (b->used + n + 1) + 256;
     char *more = mem_resize(b->at, b->used, room, 1);
     if (!more) {
