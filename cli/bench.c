@@ -33,12 +33,26 @@ static void print_rows(const json_t *d) {
   }
 }
 
+/* One JSON object per line and task, with the most threads measured, for scripts that compare. */
+static void print_lines(const json_t *d) {
+  static const struct {
+    const char *key, *task;
+    int batch;
+  } tasks[] = {{"train_ms", "train", 16}, {"predict16_ms", "infer", 16}, {"predict1_ms", "infer", 1}};
+  const json_t *rows = json_object_get(d, "rows"), *r = json_array_get(rows, json_array_size(rows) - 1);
+  for (int i = 0; i < 3; i++)
+    printf("{\"task\": \"%s\", \"batch\": %d, \"ms_per_sample\": %.6g}\n", tasks[i].task, tasks[i].batch,
+           json_number_value(json_object_get(r, tasks[i].key)));
+}
+
 static int run(int argc, char **argv) {
+  int as_lines = 0;
   const char *size = NULL, *resolution = "main";
   double seconds = 2;
   const opt opts[] = {
       {"--size", OPT_TEXT, &size, "S", "small or large (default: both)"},
       {"--resolution", OPT_TEXT, &resolution, "R", "smoke or main (default)"},
+      {"--lines", OPT_FLAG, &as_lines, NULL, "one JSON object per task, of the last row alone"},
       {"--seconds", OPT_REAL, &seconds, "X", "per measurement (default 2)"},
       {0},
   };
@@ -56,7 +70,10 @@ static int run(int argc, char **argv) {
   else {
     json_t *d = json_loads(text, 0, NULL);
     dkho_text_free(text);
-    print_rows(d);
+    if (as_lines)
+      print_lines(d);
+    else
+      print_rows(d);
     json_decref(d);
   }
   return EXIT_DONE;

@@ -51,6 +51,10 @@ void meter_install(int quiet);
 /* Ends a bar in progress so that other output starts on its own line. */
 void meter_end(void);
 
+/* Ctrl-C sets a flag instead of ending the process (a second one ends it); stop_asked is the poll that the library wants. */
+void stop_watch(void);
+int stop_asked(void *user);
+
 /* Prints text as it is, and frees it. */
 void print_json(char *json);
 /* The member as text, "" when absent. */
@@ -66,6 +70,7 @@ void print_complex(const json_t *description);
 /* Any description as a table, headed by its name; frees the text. */
 void print_description(const char *name, char *json);
 
-extern const verb verb_mesh, verb_info, verb_data, verb_train, verb_eval, verb_predict, verb_bench;
+extern const verb verb_mesh, verb_info, verb_data, verb_train, verb_eval, verb_predict, verb_phase, verb_reproduce,
+    verb_demo, verb_bench;
 
 #endif

@@ -2,52 +2,193 @@
 #include "cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int run(int argc, char **argv);
 const verb verb_eval = {
     "eval",
     "metrics of the selected model of one or several runs",
-    "RUN… [--data FILE] [--split test]",
-    "Predicts a split with the selected model of each run and prints every metric of its target, runs side by side.\n\n"
+    "RUN… [--data FILE] [--split test] [--metric NAME]… [--pair] [--honest]",
+    "Predicts a split with the selected model of each run and prints every metric of its target, runs side by side.\n"
+    "--pair adds, for two runs of neighbouring degrees (lower first), how far the models contradict each other:\n"
+    "the mean of |d u - w| / |w|.\n"
+    "--honest adds what a model has to beat: trivial predictors and linear regression on the same training samples, "
+    "and\n"
+    "the price of a prediction beside a classical solve.\n\n"
     "  dkho eval runs/flux\n"
-    "  dkho eval runs/full runs/no_dirac runs/no_phase --split val",
+    "  dkho eval runs/full runs/no_dirac runs/no_phase --split val --metric rel_l2 --metric curl_fid\n"
+    "  dkho eval runs/flux runs/circulation --pair",
     run,
 };
 
-enum { RUNS_MAX = 32 };
+enum { RUNS_MAX = 32, COLUMNS_MAX = 48 };
 
-/* Rows are metrics in the order of the first run, columns runs; a run without a metric shows "-". */
-static void print_table(int runs, json_t *const *result, char *const *name) {
-  printf("%-18s", "");
-  for (int r = 0; r < runs; r++) {
-    const char *slash = strrchr(name[r], '/');
-    printf(" %14.14s", slash && slash[1] ? slash + 1 : name[r]);
+typedef struct request {
+  const char *data, *split;
+  opt_list metric; /* empty: all */
+  int pair, honest, threads;
+} request;
+
+static int wanted(const request *q, const char *key) {
+  for (int i = 0; i < q->metric.count; i++)
+    if (strcmp(q->metric.item[i], key) == 0) return 1;
+  return q->metric.count == 0;
+}
+
+/* Refuses a metric that the run's target does not have, before any work, with what there is. */
+static int check_metrics(const request *q, const char *name) {
+  char *text, known[1024] = "";
+  if (!q->metric.count) return EXIT_DONE;
+  if (dkho_metric_list(name, q->data, &text) != DKHO_OK) return failed();
+  json_t *list = json_loads(text, 0, NULL), *item;
+  dkho_text_free(text);
+  size_t i;
+  json_array_foreach(list, i, item) {
+    size_t used = strlen(known);
+    snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", json_text(item, "key"));
   }
-  printf("\n%-18s", "parameters");
-  for (int r = 0; r < runs; r++)
-    printf(" %14s", grouped((int64_t)json_integer_value(json_object_get(result[r], "parameters"))));
-  putchar('\n');
-  const char *key;
+  int s = EXIT_DONE;
+  for (int m = 0; m < q->metric.count && s == EXIT_DONE; m++) {
+    int found = 0;
+    json_array_foreach(list, i, item) found |= strcmp(json_text(item, "key"), q->metric.item[m]) == 0;
+    if (!found) s = misuse(&verb_eval, "%s: its target has no metric '%s'; it has %s", name, q->metric.item[m], known);
+  }
+  json_decref(list);
+  return s;
+}
+
+static void keep_wanted(const request *q, json_t *metrics) {
   json_t *value;
-  json_object_foreach(json_object_get(result[0], "metrics"), key, value) {
-    printf("%-18s", key);
-    for (int r = 0; r < runs; r++) {
-      const json_t *v = json_object_get(json_object_get(result[r], "metrics"), key);
-      if (v)
-        printf(" %14.5g", json_number_value(v));
-      else
-        printf(" %14s", "-");
-    }
-    putchar('\n');
+  const char *key;
+  void *next;
+  json_object_foreach_safe(metrics, next, key, value) if (!wanted(q, key)) json_object_del(metrics, key);
+}
+
+static int evaluate(const request *q, const char *name, json_t **out) {
+  char *text;
+  if (dkho_evaluate(name, q->data, q->split, q->threads, &text) != DKHO_OK) return failed();
+  *out = json_loads(text, 0, NULL);
+  dkho_text_free(text);
+  json_object_del(*out, "rel_l2_each");
+  keep_wanted(q, json_object_get(*out, "metrics"));
+  return EXIT_DONE;
+}
+
+/* A table: runs, and the rows to compare with as further columns. */
+typedef struct table {
+  int runs, columns;
+  json_t *result[COLUMNS_MAX]; /* owned */
+  const char *name[COLUMNS_MAX];
+  json_t *honest; /* of the first run; NULL: not asked for */
+  int paired;
+  double pair;
+} table;
+
+static int add_honest(const request *q, table *t) {
+  char *text;
+  if (dkho_honesty(t->name[0], q->data, q->threads, &text) != DKHO_OK) return failed();
+  t->honest = json_loads(text, 0, NULL);
+  dkho_text_free(text);
+  json_t *row;
+  size_t i;
+  json_array_foreach(json_object_get(t->honest, "rows"), i, row) {
+    keep_wanted(q, json_object_get(row, "metrics"));
+    if (t->columns == COLUMNS_MAX) continue;
+    t->name[t->columns] = json_text(row, "name");
+    t->result[t->columns++] = json_incref(row);
   }
+  return EXIT_DONE;
+}
+
+/* Whether an earlier column has the metric, and so its row is printed already. */
+static int printed(const table *t, int column, const char *key) {
+  for (int r = 0; r < column; r++)
+    if (json_object_get(json_object_get(t->result[r], "metrics"), key)) return 1;
+  return 0;
+}
+
+static void print_metric(const table *t, const char *key) {
+  printf("%-18s", key);
+  for (int i = 0; i < t->columns; i++) {
+    const json_t *v = json_object_get(json_object_get(t->result[i], "metrics"), key);
+    if (v)
+      printf(" %14.5g", json_number_value(v));
+    else
+      printf(" %14s", "-");
+  }
+  putchar('\n');
+}
+
+static void print_cost(const json_t *cost) {
+  const json_t *classical = json_object_get(cost, "classical"), *even = json_object_get(cost, "break_even_solves");
+  printf("seconds per sample, %d threads: model %.4g", (int)json_integer_value(json_object_get(cost, "threads")),
+         json_number_value(json_object_get(cost, "learned_seconds_per_sample")));
+  if (classical)
+    printf(", classical solver %.4g (after %.3g s of set-up)",
+           json_number_value(json_object_get(classical, "seconds_per_sample")),
+           json_number_value(json_object_get(classical, "setup_seconds")));
+  putchar('\n');
+  if (even)
+    printf("training pays for itself after: %s%s\n",
+           json_is_string(even) ? json_string_value(even) : grouped((int64_t)json_integer_value(even)),
+           json_is_string(even) ? "" : " solves");
+}
+
+/* Rows are metrics, columns runs and rows to compare with; what has no such metric shows "-". */
+static void print_table(const table *t) {
+  printf("%-18s", "");
+  for (int r = 0; r < t->columns; r++) {
+    const char *slash = strrchr(t->name[r], '/');
+    printf(" %14.14s", slash && slash[1] ? slash + 1 : t->name[r]);
+  }
+  printf("\n%-18s", "target");
+  for (int r = 0; r < t->runs; r++) printf(" %14s", json_text(t->result[r], "target"));
+  printf("\n%-18s", "parameters");
+  for (int r = 0; r < t->runs; r++)
+    printf(" %14s", grouped((int64_t)json_integer_value(json_object_get(t->result[r], "parameters"))));
+  putchar('\n');
+  for (int r = 0; r < t->columns; r++) {
+    const char *key;
+    json_t *value;
+    json_object_foreach(json_object_get(t->result[r], "metrics"), key, value) if (!printed(t, r, key))
+        print_metric(t, key);
+  }
+  if (t->paired) printf("%-18s %14.5g\n", "pair", t->pair);
+  if (t->honest) print_cost(json_object_get(t->honest, "cost"));
+}
+
+static void print_list(const table *t) {
+  json_t *list = json_array();
+  for (int r = 0; r < t->runs; r++) {
+    if (t->paired) json_object_set_new(t->result[r], "pair", json_real(t->pair));
+    if (t->honest && r == 0) json_object_set(t->result[r], "honest", t->honest);
+    json_array_append(list, t->result[r]);
+  }
+  char *text = json_dumps(list, JSON_INDENT(2));
+  puts(text ? text : "");
+  free(text);
+  json_decref(list);
+}
+
+static int fill(const request *q, table *t) {
+  int s = EXIT_DONE;
+  for (int r = 0; r < t->runs && s == EXIT_DONE; r++) s = check_metrics(q, t->name[r]);
+  for (int r = 0; r < t->runs && s == EXIT_DONE; r++) s = evaluate(q, t->name[r], &t->result[r]);
+  if (s == EXIT_DONE && q->pair &&
+      dkho_compatibility(t->name[0], t->name[1], q->data, q->split, q->threads, &t->pair) != DKHO_OK)
+    s = failed();
+  return s == EXIT_DONE && q->honest ? add_honest(q, t) : s;
 }
 
 static int run(int argc, char **argv) {
-  const char *data = NULL, *split = "test";
+  request q = {.split = "test"};
   const opt opts[] = {
-      {"--data", OPT_TEXT, &data, "FILE", "the data set (default: where the run had it)"},
-      {"--split", OPT_TEXT, &split, "S", "train, val or test (default)"},
+      {"--data", OPT_TEXT, &q.data, "FILE", "the data set (default: where the run had it)"},
+      {"--split", OPT_TEXT, &q.split, "S", "train, val or test (default)"},
+      {"--metric", OPT_REPEAT, &q.metric, "NAME", "only this metric; may be given again"},
+      {"--pair", OPT_FLAG, &q.pair, NULL, "two runs of neighbouring degrees: their contradiction too"},
+      {"--honest", OPT_FLAG, &q.honest, NULL, "what the first run has to beat, on the test split, and what it costs"},
       {0},
   };
   common shared;
@@ -55,26 +196,16 @@ static int run(int argc, char **argv) {
   int nargs, s = parse(&verb_eval, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs < 1 || nargs > RUNS_MAX) return misuse(&verb_eval, "expected 1 … %d runs, found %d", RUNS_MAX, nargs);
-  json_t *result[RUNS_MAX] = {0};
-  for (int r = 0; r < nargs && s == EXIT_DONE; r++) {
-    char *text;
-    if (dkho_evaluate(args[r], data, split, (int)shared.threads, &text) != DKHO_OK)
-      s = failed();
-    else {
-      result[r] = json_loads(text, 0, NULL);
-      json_object_del(result[r], "rel_l2_each");
-      dkho_text_free(text);
-    }
-  }
-  if (s == EXIT_DONE && shared.json) {
-    json_t *list = json_array();
-    for (int r = 0; r < nargs; r++) json_array_append(list, result[r]);
-    char *text = json_dumps(list, JSON_INDENT(2));
-    puts(text ? text : "");
-    free(text);
-    json_decref(list);
-  } else if (s == EXIT_DONE)
-    print_table(nargs, result, args);
-  for (int r = 0; r < nargs; r++) json_decref(result[r]);
+  if (q.pair && nargs != 2) return misuse(&verb_eval, "--pair takes two runs, found %d", nargs);
+  q.threads = (int)shared.threads;
+  table t = {.runs = nargs, .columns = nargs, .paired = q.pair};
+  for (int r = 0; r < nargs; r++) t.name[r] = args[r];
+  s = fill(&q, &t);
+  if (s == EXIT_DONE && shared.json)
+    print_list(&t);
+  else if (s == EXIT_DONE)
+    print_table(&t);
+  for (int r = 0; r < t.columns; r++) json_decref(t.result[r]);
+  json_decref(t.honest);
   return s;
 }

@@ -1,7 +1,6 @@
 /* train.c: `dkho train`: train an operator on a data set, or go on with a run. */
 #include "cli.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,23 +20,6 @@ const verb verb_train = {
     "  dkho train --data torus.st --target 0 --variant no_phase --epochs 50 -o runs/ablation",
     run,
 };
-
-static volatile sig_atomic_t stopping;
-static void on_signal(int number) {
-  (void)number;
-  if (stopping) _Exit(130); /* asked twice: at once; the last checkpoint is whole */
-  stopping = 1;
-}
-static int asked_to_stop(void *user) {
-  (void)user;
-  return stopping;
-}
-
-static void watch_signals(void) {
-  struct sigaction a = {.sa_handler = on_signal};
-  sigaction(SIGINT, &a, NULL);
-  sigaction(SIGTERM, &a, NULL);
-}
 
 static int report(const char *dir, int as_json) {
   char *text;
@@ -110,8 +92,8 @@ static int run(int argc, char **argv) {
   o.modes = modes < 0 ? -1 : (int)(modes > 4096 ? 4096 : modes);
   o.seed = (uint64_t)shared.seed;
   o.threads = (int)shared.threads;
-  o.stop = asked_to_stop;
-  watch_signals();
+  o.stop = stop_asked;
+  stop_watch();
   dkho_status status = resume ? dkho_train_resume(resume, data, &o) : dkho_train(data, out, &o);
   meter_end();
   if (status != DKHO_OK) {

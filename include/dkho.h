@@ -193,6 +193,46 @@ DKHO_API dkho_status dkho_train_resume(const char *run, const char *data, const 
 DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_options *options, int64_t *count);
 /* Metrics of the selected model on a split ("test"), as JSON. data NULL: the path in config.json. */
 DKHO_API dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json);
+/* The metrics that judge a run's target, as a JSON array of {"key", "title", "better": 1 or -1, "join"}. */
+DKHO_API dkho_status dkho_metric_list(const char *run, const char *data, char **json);
+/* How far two separately trained runs contradict each other: the mean over a split of ‖d û - ŵ‖ / ‖ŵ‖, û of degree k by
+ * `lower`, ŵ of degree k+1 by `upper`, both trained on the same data. */
+DKHO_API dkho_status dkho_compatibility(const char *lower, const char *upper, const char *data, const char *split,
+                                        int threads, double *out);
+/* What a run has to be compared with, as JSON: {"target", "rows": [{"name", "what", "metrics"}, …], "cost"}: trivial predictors
+ * and linear regression on the same training samples, judged on the test split by the target's metrics; time per sample of
+ * the classical solver and of the model with these threads, and after how many solves training has paid for itself
+ * ("never" when it does not). */
+DKHO_API dkho_status dkho_honesty(const char *run, const char *data, int threads, char **json);
+/* The phase diagnostic on the test split: whether the corrections that a model's relation makes are large where the reference
+ * field is. JSON: {"score", "degree", "q", "adjacency", "instances", "population": {"rho": [mean, deviation], "dice", "lift",
+ * "enrichment", "permuted_dice", "permuted_enrichment", "above_chance"}, "cases": [{"sample", "dice", …}], "each"}. */
+typedef struct dkho_phase_options {
+  double q;          /* top fraction that is compared; 0: the benchmark's own */
+  int zero_diagonal; /* 1: smooth by neighbours alone, without the diagonal that products of incidence matrices have */
+  int64_t limit;     /* at most so many test samples; 0: all */
+} dkho_phase_options;
+DKHO_API dkho_status dkho_phase(const char *run, const char *data, int threads, const dkho_phase_options *options,
+                                char **json);
+/* A benchmark from nothing to tables and figures: data, models of every target, ablations with equal budgets, rows to compare
+ * with, the phase diagnostic; table.md, table.csv, result.json and figures/ in `dir`, our figures beside the paper's. What is
+ * finished is kept: a call that was stopped goes on where it was. problem: darcy, torus, cavity, heat, reaction, or "all" for the
+ * paper's three. json (may be NULL): the content of result.json, an array of one object per problem in the folder. */
+typedef struct dkho_reproduce_options {
+  const char *
+      budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its samples and epochs) */
+  const char *target; /* NULL: every target */
+  const char *size;   /* "small", "large", "both"; NULL: by the budget */
+  int ablations;      /* 1: the variants without one component too */
+  int64_t samples;    /* 0: by the budget */
+  int epochs;         /* 0: by the budget */
+  uint64_t seed;
+  int threads;
+  int (*stop)(void *user); /* polled often; nonzero: checkpoint and stop with DKHO_E_STOPPED */
+  void *stop_user;
+} dkho_reproduce_options;
+DKHO_API dkho_status dkho_reproduce(const char *problem, const char *dir, const dkho_reproduce_options *options,
+                                    char **json);
 
 /* How fast this machine trains and predicts, as JSON: the multiply-add peak measured in the same run, and for every
  * problem ("darcy", "torus", "cavity"; NULL: all three), size and number of threads (1 and `threads`) the milliseconds per

@@ -1,13 +1,11 @@
-/* train.c: training and evaluation of the public header. */
+/* train.c: training of the public header. */
 #include "api/api.h"
+#include "api/opened.h"
 #include "problem/problem.h"
-#include "run/evaluate.h"
 #include "run/train.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum { PATH_LIMIT = 4096 };
 
 void dkho_train_defaults(dkho_train_options *o) {
   *o = (dkho_train_options){
@@ -35,70 +33,14 @@ dkho_status dkho_train(const char *data, const char *run, const dkho_train_optio
   return s;
 }
 
-/* The data set and the configuration of a run; data NULL: the path that the run remembers. */
-static dkho_status open_run(const char *run, const char *data, dataset **d, run_config *cfg) {
-  char path[PATH_LIMIT], *own = NULL;
-  if (snprintf(path, sizeof path, "%s/config.json", run) >= PATH_LIMIT)
-    return fail(DKHO_E_INPUT, "the name of the run directory is too long");
-  if (!data) TRY(config_data_path(path, &own));
-  dkho_status s = dataset_open(d, data ? data : own);
-  mem_free(own);
-  if (s == DKHO_OK && (s = config_read(cfg, path, *d)) != DKHO_OK) {
-    dataset_free(*d);
-    *d = NULL;
-  }
-  return s;
-}
-
 dkho_status dkho_train_resume(const char *run, const char *data, const dkho_train_options *options) {
   char path[PATH_LIMIT];
   train_host host = host_of(options);
-  dataset *d = NULL;
-  run_config cfg = {0};
-  TRY(open_run(run, data, &d, &cfg));
+  opened r = {0};
+  dkho_status s = opened_config(&r, run, data);
   snprintf(path, sizeof path, "%s/result.json", run);
-  dkho_status s = file_exists(path) ? DKHO_OK : train_resume(d, &cfg, run, &host);
-  config_free(&cfg);
-  dataset_free(d);
-  return s;
-}
-
-dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json) {
-  char path[PATH_LIMIT];
-  dataset *d = NULL;
-  run_config cfg = {0};
-  oper *o = NULL;
-  judge *j = NULL;
-  pool *p = NULL;
-  json_t *result = NULL;
-  const int64_t *sample = NULL;
-  int64_t count = 0;
-  *json = NULL;
-  TRY(open_run(run, data, &d, &cfg));
-  for (int i = 0; i < DATA_SPLITS; i++)
-    if (strcmp(split, data_split_name((data_split)i)) == 0) sample = dataset_split(d, (data_split)i, &count);
-  dkho_status s;
-  snprintf(path, sizeof path, "%s/best.st", run);
-  if (!count) {
-    s = fail(DKHO_E_INPUT, "split '%s': expected train, val or test, with samples in it", split);
-    goto done;
-  }
-  TRY_GOTO(oper_load(&o, path));
-  TRY_GOTO(oper_matches(o, d));
-  TRY_GOTO(pool_create(&p, threads));
-  TRY_GOTO(judge_create(&j, o, d, p));
-  TRY_GOTO(judge_metrics(j, o->value, cfg.metrics, count, sample, &result));
-  json_object_set_new(result, "run", json_string(run));
-  json_object_set_new(result, "split", json_string(split));
-  json_object_set_new(result, "target", json_string(cfg.target));
-  json_object_set_new(result, "parameters", json_integer(o->p->total));
-  s = api_json(result, json);
-done:
-  judge_free(j);
-  pool_free(p);
-  oper_free(o);
-  config_free(&cfg);
-  dataset_free(d);
+  if (s == DKHO_OK && !file_exists(path)) s = train_resume(r.d, &r.cfg, run, &host);
+  opened_close(&r);
   return s;
 }
 

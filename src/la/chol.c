@@ -56,13 +56,14 @@ static cholmod_sparse *half(const csr *a, cholmod_common *c) {
   return m;
 }
 
-dkho_status chol_factor(chol **out, const csr *a) {
+static dkho_status factor(chol **out, const csr *a, int method) {
   assert(a->rows == a->cols);
   *out = NULL;
   chol *f;
   if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
   blas_one_thread();
   start(&f->common);
+  f->common.supernodal = method;
   f->n = a->rows;
   dkho_status s = DKHO_OK;
   cholmod_sparse *m = half(a, &f->common);
@@ -85,6 +86,10 @@ dkho_status chol_factor(chol **out, const csr *a) {
   }
   *out = f;
   return DKHO_OK;
+}
+
+dkho_status chol_factor(chol **out, const csr *a) {
+  return factor(out, a, CHOLMOD_AUTO);
 }
 
 void chol_free(chol *f) {
@@ -147,4 +152,75 @@ dkho_status chol_solve(const chol *f, chol_work *w, int64_t nv, const double *b,
     assert(out == &to);
   }
   return DKHO_OK;
+}
+
+struct chol_wide {
+  int64_t n;
+  int32_t *perm;    /* row i of the factor is row perm[i] of A */
+  double *diagonal; /* 1/L_ii */
+  csr rows, cols;   /* L below its diagonal, and its transpose */
+  arena mem;
+};
+
+/* Entries of L below the diagonal by columns, from CHOLMOD's packed simplicial factor (the diagonal comes first). */
+static dkho_status take_factor(chol_wide *w, const cholmod_factor *l) {
+  const int *ptr = l->p, *row = l->i, *perm = l->Perm;
+  const double *val = l->x;
+  TRY(csr_alloc(&w->cols, w->n, w->n, ptr[w->n] - w->n));
+  if (!ARENA_NEW(&w->mem, w->perm, w->n) || !ARENA_NEW(&w->mem, w->diagonal, w->n)) return DKHO_E_MEMORY;
+  int64_t put = 0;
+  for (int64_t j = 0; j < w->n; j++) {
+    w->perm[j] = perm[j];
+    w->diagonal[j] = 1 / val[ptr[j]];
+    for (int p = ptr[j] + 1; p < ptr[j + 1]; p++, put++) w->cols.col[put] = row[p], w->cols.val[put] = val[p];
+    w->cols.ptr[j + 1] = put;
+  }
+  return csr_transpose(&w->rows, &w->cols);
+}
+
+dkho_status chol_wide_factor(chol_wide **out, const csr *a) {
+  chol *f = NULL;
+  chol_wide *w;
+  *out = NULL;
+  if (!MEM_NEW(w, 1)) return DKHO_E_MEMORY;
+  w->n = a->rows;
+  dkho_status s = factor(&f, a, CHOLMOD_SIMPLICIAL);
+  if (s == DKHO_OK && !cholmod_change_factor(CHOLMOD_REAL, 1, 0, 1, 1, f->factor, &f->common))
+    s = fail(DKHO_E_MEMORY, "sparse Cholesky of %lld rows: CHOLMOD gave up (status %d)", (long long)a->rows,
+             f->common.status);
+  if (s == DKHO_OK) s = take_factor(w, f->factor);
+  chol_free(f);
+  if (s == DKHO_OK)
+    *out = w;
+  else
+    chol_wide_free(w);
+  return s;
+}
+
+void chol_wide_free(chol_wide *f) {
+  if (!f) return;
+  csr_free(&f->rows);
+  csr_free(&f->cols);
+  arena_free(&f->mem);
+  mem_free(f);
+}
+
+/* x_i ← (x_i - Σ_p a_p x_col(p))·diagonal for the entries p of row i. */
+static inline void eliminate(const csr *a, int64_t i, double diagonal, double *x) {
+  double sum[CHOL_WIDE], *out = x + i * CHOL_WIDE;
+  memcpy(sum, out, sizeof sum);
+  for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) {
+    const double *in = x + (int64_t)a->col[p] * CHOL_WIDE;
+#pragma GCC unroll 8
+    for (int v = 0; v < CHOL_WIDE; v++) sum[v] -= a->val[p] * in[v];
+  }
+  for (int v = 0; v < CHOL_WIDE; v++) out[v] = sum[v] * diagonal;
+}
+
+void chol_wide_solve(const chol_wide *f, double *x, double *room) {
+  size_t row = CHOL_WIDE * sizeof *x;
+  for (int64_t i = 0; i < f->n; i++) memcpy(room + i * CHOL_WIDE, x + (int64_t)f->perm[i] * CHOL_WIDE, row);
+  for (int64_t i = 0; i < f->n; i++) eliminate(&f->rows, i, f->diagonal[i], room);
+  for (int64_t i = f->n - 1; i >= 0; i--) eliminate(&f->cols, i, f->diagonal[i], room);
+  for (int64_t i = 0; i < f->n; i++) memcpy(x + (int64_t)f->perm[i] * CHOL_WIDE, room + i * CHOL_WIDE, row);
 }

@@ -40,6 +40,15 @@ void chol_work_free(chol_work *w);
 /* A X = B for nv right-hand sides, column-major (n × nv); x and b may be the same array. */
 dkho_status chol_solve(const chol *f, chol_work *w, int64_t nv, const double *b, double *x);
 
+/* The same for eight right-hand sides side by side, as data sets are made: the factor by rows and by columns, and loops whose
+ * sums stay in registers. The bits do not depend on the processor. */
+enum { CHOL_WIDE = 8 };
+typedef struct chol_wide chol_wide;
+dkho_status chol_wide_factor(chol_wide **out, const csr *a);
+void chol_wide_free(chol_wide *f);
+/* A X = B in place; x: n × CHOL_WIDE row-major, room: as many doubles. Thread-safe, cannot fail. */
+void chol_wide_solve(const chol_wide *f, double *x, double *room);
+
 /* Eigenpairs A v = λ v of a symmetric positive semidefinite matrix inside a subspace that A leaves invariant. */
 typedef struct eig_problem {
   const csr *a;

@@ -21,9 +21,9 @@ struct problem_state {
   double *monopole; /* N0 × 3: the normalised, windowed 1/r² field */
   double *dipole;   /* N0: s(20(r - 0.45))/r³ */
   double *taper;    /* N0 */
-  double *lumped;   /* N0: sums of incident volumes, for the mean gradient */
   csr mass;         /* rows of the unknowns */
-  chol *factor;
+  csr gradient;     /* 3 N0 × unknowns: volume-weighted mean of ∇φ at the nodes, φ = 0 elsewhere */
+  chol_wide *factor;
 };
 
 static const data_field fields[] = {
@@ -99,8 +99,6 @@ static void fill_windows(problem_state *s) {
     s->dipole[i] = sigmoid(20 * (r - R_IN - 0.05)) / (r * r * r);
     s->taper[i] = sigmoid(25 * (r - R_IN - 0.03)) * sigmoid(15 * (R_OUT - r - 0.1));
   }
-  for (int64_t t = 0; t < c->n[3]; t++)
-    for (int j = 0; j < 4; j++) s->lumped[c->vert[3][4 * t + j]] += c->measure[3][t];
 }
 
 static void release(problem_state *s) {
@@ -110,29 +108,61 @@ static void release(problem_state *s) {
   mem_free(s->monopole);
   mem_free(s->dipole);
   mem_free(s->taper);
-  mem_free(s->lumped);
   csr_free(&s->mass);
-  chol_free(s->factor);
+  csr_free(&s->gradient);
+  chol_wide_free(s->factor);
   mem_free(s);
 }
 
-/* (K + 1e-8 I) on the unknowns, and the mass rows of the unknowns. */
+/* Row 3i + a: Σ_{T∋i} V_T (∇λ_j)_a / Σ_{T∋i} V_T in column j. */
+static dkho_status mean_gradient(csr *out, const cx *c) {
+  int64_t count = 48 * c->n[3], at = 0;
+  int32_t *row = mem_alloc((size_t)count, sizeof *row), *col = mem_alloc((size_t)count, sizeof *col);
+  double *value = mem_alloc((size_t)count, sizeof *value), *lumped = mem_alloc((size_t)c->n[0], sizeof *lumped);
+  dkho_status st = DKHO_E_MEMORY;
+  if (row && col && value && lumped) {
+    static_lumped(c, lumped);
+    for (int64_t t = 0; t < c->n[3]; t++) {
+      const int32_t *v = c->vert[3] + 4 * t;
+      double grad[12];
+      fem_gradients(c, t, grad);
+      for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+          for (int a = 0; a < 3; a++, at++) {
+            row[at] = 3 * v[i] + a;
+            col[at] = v[j];
+            value[at] = c->measure[3][t] / (4 * lumped[v[i]]) * grad[3 * j + a];
+          }
+    }
+    st = csr_from_triplets(out, 3 * c->n[0], c->n[0], count, row, col, value);
+  }
+  mem_free(row);
+  mem_free(col);
+  mem_free(value);
+  mem_free(lumped);
+  return st;
+}
+
+/* (K + 1e-8 I) on the unknowns, the mass rows and the gradient columns of the unknowns. */
 static dkho_status assemble(problem_state *s) {
-  csr K = {0}, M = {0}, inner = {0};
+  csr K = {0}, M = {0}, D = {0}, inner = {0};
   const cx *c = s->c;
-  int32_t *all = mem_alloc((size_t)c->n[0], sizeof *all);
+  int32_t *all = mem_alloc((size_t)c->n[0] * 3, sizeof *all);
   dkho_status st = all ? DKHO_OK : DKHO_E_MEMORY;
-  for (int64_t i = 0; all && i < c->n[0]; i++) all[i] = (int32_t)i;
+  for (int64_t i = 0; all && i < 3 * c->n[0]; i++) all[i] = (int32_t)i;
   if (st == DKHO_OK) st = fem_stiffness(&K, c, NULL);
   if (st == DKHO_OK) st = fem_mass(&M, c);
   if (st == DKHO_OK) st = csr_select(&s->mass, &M, s->inside, s->unknown, c->n[0], all);
+  if (st == DKHO_OK) st = mean_gradient(&D, c);
+  if (st == DKHO_OK) st = csr_select(&s->gradient, &D, 3 * c->n[0], all, s->inside, s->unknown);
   if (st == DKHO_OK) st = csr_select(&inner, &K, s->inside, s->unknown, s->inside, s->unknown);
   for (int64_t i = 0; st == DKHO_OK && i < inner.rows; i++)
     for (int64_t p = inner.ptr[i]; p < inner.ptr[i + 1]; p++)
       if (inner.col[p] == i) inner.val[p] += 1e-8;
-  if (st == DKHO_OK) st = chol_factor(&s->factor, &inner);
+  if (st == DKHO_OK) st = chol_wide_factor(&s->factor, &inner);
   csr_free(&K);
   csr_free(&M);
+  csr_free(&D);
   csr_free(&inner);
   mem_free(all);
   return st;
@@ -146,7 +176,7 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
   dkho_status st = DKHO_E_MEMORY;
   int64_t n = c->n[0];
   if (MEM_NEW(s->unknown, n) && MEM_NEW(s->radius, n) && MEM_NEW(s->monopole, 3 * n) && MEM_NEW(s->dipole, n) &&
-      MEM_NEW(s->taper, n) && MEM_NEW(s->lumped, n)) {
+      MEM_NEW(s->taper, n)) {
     fill_windows(s);
     for (int64_t i = 0; i < n; i++)
       if (c->label[0][i] != 2) s->unknown[s->inside++] = (int32_t)i;
@@ -280,51 +310,29 @@ static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t fir
 
 /* ---- the response ---- */
 
+/* Fields of G samples side by side. */
 typedef struct scratch {
-  double *rows, *load, *rhs, *phi, *gradient, *node;
+  double *source, *phi, *room, *node; /* N0, unknowns, unknowns, 3 N0 */
 } scratch;
 
 static size_t work(const problem_state *s) {
-  const cx *c = s->c;
-  return sizeof(double) * G * (size_t)(2 * c->n[0] + 2 * s->inside + 3 * c->n[3] + 3 * c->n[0]);
+  return sizeof(double) * G * (size_t)(4 * s->c->n[0] + 2 * s->inside);
 }
 
 static scratch cut(const problem_state *s, void *bytes) {
-  scratch w = {.rows = bytes};
-  w.load = w.rows + G * s->c->n[0];
-  w.rhs = w.load + G * s->inside;
-  w.phi = w.rhs + G * s->inside;
-  w.gradient = w.phi + G * s->c->n[0];
-  w.node = w.gradient + 3 * G * s->c->n[3];
+  scratch w = {.source = bytes};
+  w.phi = w.source + G * s->c->n[0];
+  w.room = w.phi + G * s->inside;
+  w.node = w.room + G * s->inside;
   return w;
 }
 
-/* (K + 1e-8 I)φ = M X off the outer layer, φ = 0 on it; then the volume-weighted mean of ∇φ at the nodes, N0 × 3 × G. */
-static dkho_status local_response(const problem_state *s, const scratch *w, const double *source) {
-  const cx *c = s->c;
-  int64_t n = c->n[0], m = s->inside;
-  for (int k = 0; k < G; k++)
-    for (int64_t i = 0; i < n; i++) w->rows[i * G + k] = source[k * n + i];
-  csr_apply(&s->mass, G, w->rows, w->load);
-  for (int k = 0; k < G; k++)
-    for (int64_t i = 0; i < m; i++) w->rhs[k * m + i] = w->load[i * G + k];
-  chol_work *solver = NULL;
-  TRY(chol_work_new(&solver, s->factor, G));
-  dkho_status st = chol_solve(s->factor, solver, G, w->rhs, w->rhs);
-  chol_work_free(solver);
-  TRY(st);
-  memset(w->phi, 0, (size_t)(n * G) * sizeof *w->phi);
-  for (int64_t i = 0; i < m; i++)
-    for (int k = 0; k < G; k++) w->phi[(int64_t)s->unknown[i] * G + k] = w->rhs[k * m + i];
-  fem_gradient(c, G, w->phi, w->gradient);
-  memset(w->node, 0, (size_t)(3 * n * G) * sizeof *w->node);
-  for (int64_t t = 0; t < c->n[3]; t++)
-    for (int j = 0; j < 4; j++) {
-      int64_t v = c->vert[3][4 * t + j];
-      for (int a = 0; a < 3 * G; a++)
-        w->node[3 * G * v + a] += c->measure[3][t] / s->lumped[v] * w->gradient[3 * G * t + a];
-    }
-  return DKHO_OK;
+/* (K + 1e-8 I)φ = M X off the outer layer, φ = 0 on it; then the mean of ∇φ at the nodes. */
+static void local_response(const problem_state *s, const scratch *w, const double *source) {
+  problem_pack(s->c->n[0], source, w->source);
+  csr_apply(&s->mass, G, w->source, w->phi);
+  chol_wide_solve(s->factor, w->phi, w->room);
+  csr_apply(&s->gradient, G, w->phi, w->node);
 }
 
 /* Q = Σ V X̄ and p = Σ V X̄ x̄ over the tetrahedra, means over their corners. */
@@ -378,7 +386,7 @@ static void respond(const problem_state *s, const double *node, int k, const dou
 static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   int64_t n = s->c->n[0];
   scratch w = cut(s, bytes);
-  TRY(local_response(s, &w, block[0]));
+  local_response(s, &w, block[0]);
   for (int k = 0; k < G; k++) respond(s, w.node, k, block[0] + k * n, block[1] + 3 * k * n);
   return DKHO_OK;
 }

@@ -22,7 +22,8 @@ struct problem_state {
   double *lift[2];  /* A_I,D · indicator of hole j: what a boundary value 1 puts on the right-hand side */
   csr mass;         /* rows of the unknowns */
   csr flux;         /* N1 × N0: line flux of a potential */
-  chol *factor;
+  csr d1;           /* face circulation of a flux */
+  chol_wide *factor;
 };
 
 static const data_field fields[] = {
@@ -129,7 +130,8 @@ static void release(problem_state *s) {
   mem_free(s->lift[1]);
   csr_free(&s->mass);
   csr_free(&s->flux);
-  chol_free(s->factor);
+  csr_free(&s->d1);
+  chol_wide_free(s->factor);
   mem_free(s);
 }
 
@@ -165,6 +167,15 @@ static dkho_status assemble_flux(problem_state *s) {
   return st;
 }
 
+/* d1 as a matrix: columns ascend, as the faces of a simplex do. */
+static dkho_status assemble_d1(problem_state *s) {
+  const cx *c = s->c;
+  TRY(csr_alloc(&s->d1, c->n[2], c->n[1], 3 * c->n[2]));
+  for (int64_t i = 0; i < 3 * c->n[2]; i++) s->d1.col[i] = c->face[2][i], s->d1.val[i] = c->sign[2][i];
+  for (int64_t f = 0; f < c->n[2]; f++) s->d1.ptr[f + 1] = 3 * (f + 1);
+  return DKHO_OK;
+}
+
 /* Splits the stiffness and mass matrices by unknown and boundary vertices, factors the inner block. */
 static dkho_status assemble(problem_state *s) {
   const cx *c = s->c;
@@ -188,7 +199,8 @@ static dkho_status assemble(problem_state *s) {
     }
   }
   if (st == DKHO_OK) st = assemble_flux(s);
-  if (st == DKHO_OK) st = chol_factor(&s->factor, &inner);
+  if (st == DKHO_OK) st = assemble_d1(s);
+  if (st == DKHO_OK) st = chol_wide_factor(&s->factor, &inner);
   csr_free(&A);
   csr_free(&M);
   csr_free(&inner);
@@ -254,12 +266,11 @@ static dkho_status fill(const problem_state *s, const char *name, double *out) {
   return DKHO_OK;
 }
 
-/* Scratch of one thread, all for G samples at once. */
+/* Scratch of one thread: the fields of G samples side by side. */
 typedef struct scratch {
   double *coefficient; /* COLUMNS × G */
-  double *f, *load;    /* N0 × G, inside × G */
-  double *rhs;         /* inside × G, column-major */
-  double *p;           /* N0 × G */
+  double *f, *p;       /* N0 × G */
+  double *load, *room; /* inside × G */
   double *q, *w;       /* N1 × G, N2 × G */
 } scratch;
 
@@ -272,10 +283,10 @@ static scratch cut(const problem_state *s, void *bytes) {
   const cx *c = s->c;
   scratch w = {.coefficient = bytes};
   w.f = w.coefficient + COLUMNS * G;
-  w.load = w.f + c->n[0] * G;
-  w.rhs = w.load + s->inside * G;
-  w.p = w.rhs + s->inside * G;
-  w.q = w.p + c->n[0] * G;
+  w.p = w.f + c->n[0] * G;
+  w.load = w.p + c->n[0] * G;
+  w.room = w.load + s->inside * G;
+  w.q = w.room + s->inside * G;
   w.w = w.q + c->n[1] * G;
   return w;
 }
@@ -299,31 +310,17 @@ static void draw_sample(uint64_t seed, int64_t sample, int column, double *coeff
   g[1] = rng_range(&r, 0.5, 1.5);
 }
 
-/* A p = M f on the unknowns with the boundary values moved to the right: p holds them already. */
-static dkho_status solve_potential(const problem_state *s, const scratch *w, const double (*g)[2]) {
-  int64_t n = s->inside;
+/* A p = M f on the unknowns, the boundary values moved to the right. */
+static void solve_potential(const problem_state *s, const scratch *w, const double (*g)[2]) {
   csr_apply(&s->mass, G, w->f, w->load);
-  for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < G; k++)
-      w->rhs[k * n + i] = w->load[i * G + k] - s->lift[0][i] * g[k][0] - s->lift[1][i] * g[k][1];
-  chol_work *solver = NULL;
-  TRY(chol_work_new(&solver, s->factor, G));
-  dkho_status st = chol_solve(s->factor, solver, G, w->rhs, w->rhs);
-  chol_work_free(solver);
-  TRY(st);
-  for (int64_t i = 0; i < s->c->n[0]; i++)
-    for (int k = 0; k < G; k++) {
-      int32_t label = s->c->label[0][i];
-      w->p[i * G + k] = label >= 2 ? g[k][label - 2] : 0;
-    }
-  for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < G; k++) w->p[(int64_t)s->unknown[i] * G + k] = w->rhs[k * n + i];
-  return DKHO_OK;
-}
-
-static void unpack(int64_t n, const double *by_sample, double *block) {
-  for (int k = 0; k < G; k++)
-    for (int64_t i = 0; i < n; i++) block[k * n + i] = by_sample[i * G + k];
+  for (int64_t i = 0; i < s->inside; i++)
+    for (int k = 0; k < G; k++) w->load[i * G + k] -= s->lift[0][i] * g[k][0] + s->lift[1][i] * g[k][1];
+  chol_wide_solve(s->factor, w->load, w->room);
+  for (int64_t i = 0; i < s->inside; i++) memcpy(w->p + G * s->unknown[i], w->load + G * i, G * sizeof *w->p);
+  for (int64_t i = 0; i < s->c->n[0]; i++) {
+    int32_t label = s->c->label[0][i];
+    for (int k = 0; label && k < G; k++) w->p[i * G + k] = label >= 2 ? g[k][label - 2] : 0;
+  }
 }
 
 static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
@@ -332,22 +329,22 @@ static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t fir
   for (int k = 0; k < G; k++) draw_sample(seed, first + k, k, w.coefficient, block[4] + 2 * k);
   /* row-major N0 × G = (N0 × COLUMNS)(COLUMNS × G), written as its column-major transpose */
   dense_gemm(0, 0, G, n, COLUMNS, 1, w.coefficient, G, s->wave, COLUMNS, 0, w.f, G);
-  unpack(n, w.f, block[0]);
+  problem_unpack(n, w.f, block[0]);
 }
 
 static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   scratch w = cut(s, bytes);
-  double(*g)[2] = (double(*)[2])block[4];
-  for (int k = 0; k < G; k++)
-    for (int64_t i = 0; i < c->n[0]; i++) w.f[i * G + k] = block[0][k * c->n[0] + i];
-  TRY(solve_potential(s, &w, (const double(*)[2])g));
+  problem_pack(c->n[0], block[0], w.f);
+  solve_potential(s, &w, (const double(*)[2])block[4]);
   csr_apply(&s->flux, G, w.p, w.q);
-  for (int64_t i = 0; i < c->n[1] * G; i++) w.q[i] = (float)w.q[i]; /* w below belongs to the flux that is kept */
-  cx_d(c, 1, G, w.q, w.w);
-  unpack(c->n[0], w.p, block[1]);
-  unpack(c->n[1], w.q, block[2]);
-  unpack(c->n[2], w.w, block[3]);
+  for (int64_t e = 0; e < c->n[1]; e++) /* w below belongs to the flux that is kept */
+#pragma GCC unroll 8
+    for (int k = 0; k < G; k++) w.q[e * G + k] = (float)w.q[e * G + k];
+  csr_apply(&s->d1, G, w.q, w.w);
+  problem_unpack(c->n[0], w.p, block[1]);
+  problem_unpack(c->n[1], w.q, block[2]);
+  problem_unpack(c->n[2], w.w, block[3]);
   return DKHO_OK;
 }
 

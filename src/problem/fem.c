@@ -113,18 +113,3 @@ dkho_status fem_mass(csr *out, const cx *c) {
 dkho_status fem_advection(csr *out, const cx *c, const double *v) {
   return assemble(out, c, v, advection);
 }
-
-void fem_gradient(const cx *c, int nv, const double *u, double *out) {
-  int m = c->dim + 1, g = c->gdim;
-  for (int64_t t = 0; t < c->n[c->dim]; t++) {
-    double grad[CORNERS * 3];
-    fem_gradients(c, t, grad);
-    const int32_t *vert = c->vert[c->dim] + t * m;
-    for (int a = 0; a < g; a++) {
-      double *o = out + (t * g + a) * nv;
-      for (int s = 0; s < nv; s++) o[s] = 0;
-      for (int i = 0; i < m; i++)
-        for (int s = 0; s < nv; s++) o[s] += grad[i * g + a] * u[(int64_t)vert[i] * nv + s];
-    }
-  }
-}

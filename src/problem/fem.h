@@ -15,7 +15,5 @@ dkho_status fem_mass(csr *out, const cx *c);
 /* A_ij = -∫ λ_j v·∇λ_i, v linear on each simplex from vertex vectors (N_0 × gdim). Columns sum to zero, so M u' = -A u keeps
  * Σ M u. */
 dkho_status fem_advection(csr *out, const cx *c, const double *v);
-/* ∇u on each top simplex: nv fields, u: N_0 × nv row-major, out: N_top × gdim × nv. */
-void fem_gradient(const cx *c, int nv, const double *u, double *out);
 
 #endif

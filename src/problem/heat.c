@@ -18,7 +18,7 @@ struct problem_state {
   int32_t *unknown;
   csr euler_right, crank_right; /* rows of the unknowns: M, and M - κΔt/2 S */
   csr euler_rim, crank_rim;     /* the same rows of M + κΔt S and M + κΔt/2 S, for the rims' columns */
-  chol *euler, *crank;
+  chol_wide *euler, *crank;
 };
 
 static const data_field fields[] = {
@@ -86,14 +86,14 @@ static void release(problem_state *s) {
   csr_free(&s->crank_right);
   csr_free(&s->euler_rim);
   csr_free(&s->crank_rim);
-  chol_free(s->euler);
-  chol_free(s->crank);
+  chol_wide_free(s->euler);
+  chol_wide_free(s->crank);
   mem_free(s);
 }
 
 /* M + θκΔt S on the unknowns is factored; its rows are kept for the rim values; M - (1-θ)κΔt S acts on the old state. */
 static dkho_status scheme(const problem_state *s, const csr *M, const csr *S, double theta, csr *right, csr *rim,
-                          chol **factor) {
+                          chol_wide **factor) {
   csr left = {0}, old = {0}, inner = {0};
   const cx *c = s->c;
   int32_t *all = mem_alloc((size_t)c->n[0], sizeof *all);
@@ -103,7 +103,7 @@ static dkho_status scheme(const problem_state *s, const csr *M, const csr *S, do
   if (st == DKHO_OK) st = csr_select(right, &old, s->inside, s->unknown, c->n[0], all);
   if (st == DKHO_OK) st = csr_select(rim, &left, s->inside, s->unknown, c->n[0], all);
   if (st == DKHO_OK) st = csr_select(&inner, &left, s->inside, s->unknown, s->inside, s->unknown);
-  if (st == DKHO_OK) st = chol_factor(factor, &inner);
+  if (st == DKHO_OK) st = chol_wide_factor(factor, &inner);
   csr_free(&left);
   csr_free(&old);
   csr_free(&inner);
@@ -162,45 +162,39 @@ static size_t work(const problem_state *s) {
   return sizeof(double) * G * (size_t)(2 * s->c->n[0] + 3 * s->inside);
 }
 
-/* One step of all G fields (row-major N0 × G), the rims' values kept in `held`. */
-static dkho_status step(const problem_state *s, const csr *right, const csr *rim, const chol *factor, chol_work *solver,
-                        double *u, const double *held, double *load) {
+/* One step of all G fields (N0 × G), the rims' values kept in `held`; load, shift, room: unknowns × G. */
+static void step(const problem_state *s, const csr *right, const csr *rim, const chol_wide *factor, double *u,
+                 const double *held, double *load) {
   int64_t n = s->inside;
-  double *at_rim = load + n * G, *columns = at_rim + n * G;
+  double *shift = load + n * G, *room = shift + n * G;
   csr_apply(right, G, u, load);
-  csr_apply(rim, G, held, at_rim);
-  for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < G; k++) columns[k * n + i] = load[i * G + k] - at_rim[i * G + k];
-  TRY(chol_solve(factor, solver, G, columns, columns));
-  for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < G; k++) u[(int64_t)s->unknown[i] * G + k] = columns[k * n + i];
-  return DKHO_OK;
+  csr_apply(rim, G, held, shift);
+  for (int64_t i = 0; i < n * G; i++) load[i] -= shift[i];
+  chol_wide_solve(factor, load, room);
+  for (int64_t i = 0; i < n; i++) memcpy(u + G * s->unknown[i], load + G * i, G * sizeof *u);
 }
 
 static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = c->n[0];
   double *u = bytes, *held = u + n * G, *load = held + n * G;
+  problem_pack(n, block[0], u);
   for (int64_t i = 0; i < n; i++)
     for (int k = 0; k < G; k++) {
       int32_t l = c->label[0][i];
       held[i * G + k] = l >= 2 ? block[3][k * HOLES + l - 2] : 0;
-      u[i * G + k] = l >= 2 ? held[i * G + k] : block[0][k * n + i];
+      if (l >= 2) u[i * G + k] = held[i * G + k];
     }
-  chol_work *euler = NULL, *crank = NULL;
-  dkho_status st = chol_work_new(&euler, s->euler, G);
-  if (st == DKHO_OK) st = chol_work_new(&crank, s->crank, G);
-  for (int t = 0; st == DKHO_OK && t < STEPS; t++)
-    st = t < SMOOTH ? step(s, &s->euler_right, &s->euler_rim, s->euler, euler, u, held, load)
-                    : step(s, &s->crank_right, &s->crank_rim, s->crank, crank, u, held, load);
-  chol_work_free(euler);
-  chol_work_free(crank);
-  TRY(st);
+  for (int t = 0; t < STEPS; t++)
+    if (t < SMOOTH)
+      step(s, &s->euler_right, &s->euler_rim, s->euler, u, held, load);
+    else
+      step(s, &s->crank_right, &s->crank_rim, s->crank, u, held, load);
+  problem_unpack(n, u, block[1]);
   for (int k = 0; k < G; k++) {
-    double *uk = block[1] + k * n, *qk = block[2] + k * c->n[1];
-    for (int64_t i = 0; i < n; i++) uk[i] = u[i * G + k];
-    cx_d(c, 0, 1, uk, qk);
-    for (int64_t e = 0; e < c->n[1]; e++) qk[e] *= -KAPPA;
+    double *q = block[2] + k * c->n[1];
+    cx_d(c, 0, 1, block[1] + k * n, q);
+    for (int64_t e = 0; e < c->n[1]; e++) q[e] *= -KAPPA;
   }
   return DKHO_OK;
 }

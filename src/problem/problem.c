@@ -39,6 +39,16 @@ int problem_target(const problem *p, int k) {
   return -1;
 }
 
+void problem_pack(int64_t n, const double *block, double *rows) {
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < PROBLEM_GROUP; k++) rows[i * PROBLEM_GROUP + k] = block[k * n + i];
+}
+
+void problem_unpack(int64_t n, const double *rows, double *block) {
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < PROBLEM_GROUP; k++) block[k * n + i] = rows[i * PROBLEM_GROUP + k];
+}
+
 dkho_status problem_fill_common(const cx *c, const char *name, double *out) {
   size_t length = strlen(name);
   int k = length ? name[length - 1] - '0' : -1;

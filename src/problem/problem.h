@@ -7,10 +7,10 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "data/dataset.h"
+#include "la/la.h"
 
-/* Samples are solved in aligned groups of this many, whole groups always: a blocked solve may round differently with
- * another number of right-hand sides, and sample i must be the same bits however many samples are asked for. */
-enum { PROBLEM_GROUP = 8, PROBLEM_FIELDS_MAX = 32, PROBLEM_MODES = 16 };
+/* Samples are solved in aligned groups of this many, whole groups always, as wide as the solvers of la.h are fastest. */
+enum { PROBLEM_GROUP = CHOL_WIDE, PROBLEM_FIELDS_MAX = 32, PROBLEM_MODES = 16 };
 
 /* What prepare() makes once per complex: factors, matrices, tables; shared by the threads. */
 typedef struct problem_state problem_state;
@@ -44,6 +44,11 @@ typedef struct problem {
   void (*draw)(const problem_state *s, void *work, uint64_t seed, int64_t first, double *const *block);
   dkho_status (*solve)(const problem_state *s, void *work, double *const *block);
 } problem;
+
+/* Fields of a group as a block keeps them, one sample after the other, and as solvers want them, the samples of a simplex side by
+ * side (n × PROBLEM_GROUP): there and back. */
+void problem_pack(int64_t n, const double *block, double *rows);
+void problem_unpack(int64_t n, const double *rows, double *block);
 
 /* Fills a static that geometry alone decides: position{k}, label{k} (label2: vertex means), tangent, length, area, normal,
  * weight (lumped measure). */

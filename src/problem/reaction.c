@@ -16,7 +16,7 @@ static const double D = 0.01, DT = 0.02, WIDTH = 0.2;
 struct problem_state {
   const cx *c;
   csr half_minus; /* M_L - DΔt/2 S */
-  chol *half_plus;
+  chol_wide *half_plus;
 };
 
 static const data_field fields[] = {
@@ -62,7 +62,7 @@ static const data_recipe recipes[] = {
 static void release(problem_state *s) {
   if (!s) return;
   csr_free(&s->half_minus);
-  chol_free(s->half_plus);
+  chol_wide_free(s->half_plus);
   mem_free(s);
 }
 
@@ -84,7 +84,7 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
   if (st == DKHO_OK) st = fem_stiffness(&S, c, NULL);
   if (st == DKHO_OK) st = csr_add(&plus, 1, &M, D * DT / 2, &S);
   if (st == DKHO_OK) st = csr_add(&s->half_minus, 1, &M, -D * DT / 2, &S);
-  if (st == DKHO_OK) st = chol_factor(&s->half_plus, &plus);
+  if (st == DKHO_OK) st = chol_wide_factor(&s->half_plus, &plus);
   csr_free(&M);
   csr_free(&S);
   csr_free(&plus);
@@ -134,39 +134,25 @@ static size_t work(const problem_state *s) {
   return sizeof(double) * G * 3 * (size_t)s->c->n[0];
 }
 
-static dkho_status diffuse(const problem_state *s, chol_work *solver, double *u, double *right, double *columns) {
-  int64_t n = s->c->n[0];
-  csr_apply(&s->half_minus, G, u, right);
-  for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < G; k++) columns[k * n + i] = right[i * G + k];
-  TRY(chol_solve(s->half_plus, solver, G, columns, columns));
-  for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < G; k++) u[i * G + k] = columns[k * n + i];
-  return DKHO_OK;
-}
-
 static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = c->n[0];
-  double *u = bytes, *right = u + n * G, *columns = right + n * G;
-  for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < G; k++) u[i * G + k] = block[0][k * n + i];
-  chol_work *solver = NULL;
-  TRY(chol_work_new(&solver, s->half_plus, G));
-  dkho_status st = DKHO_OK;
-  for (int t = 0; st == DKHO_OK && t < STEPS; t++) {
+  double *u = bytes, *next = u + n * G, *room = next + n * G;
+  problem_pack(n, block[0], u);
+  for (int t = 0; t < STEPS; t++) {
     react(n, block[3], DT / 2, u);
-    st = diffuse(s, solver, u, right, columns);
-    react(n, block[3], DT / 2, u);
+    csr_apply(&s->half_minus, G, u, next);
+    chol_wide_solve(s->half_plus, next, room);
+    react(n, block[3], DT / 2, next);
+    memcpy(u, next, (size_t)(n * G) * sizeof *u);
   }
-  chol_work_free(solver);
+  problem_unpack(n, u, block[1]);
   for (int k = 0; k < G; k++) {
-    double *uk = block[1] + k * n, *mk = block[2] + k * c->n[2];
-    for (int64_t i = 0; i < n; i++) uk[i] = u[i * G + k];
-    static_vertex_mean(c, 2, 1, uk, mk);
-    for (int64_t f = 0; f < c->n[2]; f++) mk[f] *= c->measure[2][f];
+    double *m = block[2] + k * c->n[2];
+    static_vertex_mean(c, 2, 1, block[1] + k * n, m);
+    for (int64_t f = 0; f < c->n[2]; f++) m[f] *= c->measure[2][f];
   }
-  return st;
+  return DKHO_OK;
 }
 
 const problem problem_reaction = {

@@ -22,7 +22,7 @@ struct problem_state {
   csr advection;  /* A */
   csr mass;       /* M */
   csr half_minus; /* M - κ Δt/2 S */
-  chol *mass_factor, *half_plus;
+  chol_wide *mass_factor, *half_plus;
 };
 
 static const data_field fields[] = {
@@ -117,8 +117,8 @@ static void release(problem_state *s) {
   csr_free(&s->advection);
   csr_free(&s->mass);
   csr_free(&s->half_minus);
-  chol_free(s->mass_factor);
-  chol_free(s->half_plus);
+  chol_wide_free(s->mass_factor);
+  chol_wide_free(s->half_plus);
   mem_free(s);
 }
 
@@ -129,8 +129,8 @@ static dkho_status assemble(problem_state *s) {
   if (st == DKHO_OK) st = fem_advection(&s->advection, s->c, s->v);
   if (st == DKHO_OK) st = csr_add(&plus, 1, &s->mass, KAPPA * DT / 2, &S);
   if (st == DKHO_OK) st = csr_add(&s->half_minus, 1, &s->mass, -KAPPA * DT / 2, &S);
-  if (st == DKHO_OK) st = chol_factor(&s->mass_factor, &s->mass);
-  if (st == DKHO_OK) st = chol_factor(&s->half_plus, &plus);
+  if (st == DKHO_OK) st = chol_wide_factor(&s->mass_factor, &s->mass);
+  if (st == DKHO_OK) st = chol_wide_factor(&s->half_plus, &plus);
   csr_free(&S);
   csr_free(&plus);
   return st;
@@ -186,64 +186,44 @@ static dkho_status fill(const problem_state *s, const char *name, double *out) {
   return DKHO_OK;
 }
 
-/* Column-major N0 × G everywhere in the time loop; rows are the same fields row-major, for the sparse products. */
+/* Fields of G samples side by side, N0 × G. */
 typedef struct scratch {
-  double *u, *stage, *sum, *rate, *rows, *product;
+  double *u, *stage, *sum, *rate, *room;
 } scratch;
-enum { ARRAYS = 6 };
+enum { ARRAYS = 5 };
 
 static size_t work(const problem_state *s) {
   return sizeof(double) * G * ARRAYS * (size_t)s->c->n[0];
 }
 
-static void transpose(int64_t n, const double *columns, double *rows_out) {
-  for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < G; k++) rows_out[i * G + k] = columns[k * n + i];
-}
-
-/* y = A x for column-major x, y. */
-static void apply(const csr *a, const scratch *w, const double *x, double *y) {
-  int64_t n = a->rows;
-  transpose(n, x, w->rows);
-  csr_apply(a, G, w->rows, w->product);
-  for (int k = 0; k < G; k++)
-    for (int64_t i = 0; i < n; i++) y[k * n + i] = w->product[i * G + k];
+static scratch cut(const problem_state *s, void *bytes) {
+  double *p[ARRAYS];
+  for (int i = 0; i < ARRAYS; i++) p[i] = (double *)bytes + (int64_t)i * G * s->c->n[0];
+  return (scratch){p[0], p[1], p[2], p[3], p[4]};
 }
 
 /* M u' = -A u by the classical Runge–Kutta scheme. */
-static dkho_status advect(const problem_state *s, const scratch *w, chol_work *solver) {
+static void advect(const problem_state *s, const scratch *w) {
   static const double node[] = {0, 0.5, 0.5, 1}, weight[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
   int64_t n = s->c->n[0] * G;
   memcpy(w->sum, w->u, (size_t)n * sizeof *w->u);
   for (int k = 0; k < 4; k++) {
-    for (int64_t i = 0; i < n; i++) w->stage[i] = k ? w->u[i] + node[k] * DT * w->rate[i] : w->u[i];
-    apply(&s->advection, w, w->stage, w->rate);
-    TRY(chol_solve(s->mass_factor, solver, G, w->rate, w->rate));
-    for (int64_t i = 0; i < n; i++) w->rate[i] = -w->rate[i], w->sum[i] += weight[k] * DT * w->rate[i];
+    const double *at = k ? w->stage : w->u;
+    for (int64_t i = 0; k && i < n; i++) w->stage[i] = w->u[i] - node[k] * DT * w->rate[i];
+    csr_apply(&s->advection, G, at, w->rate);
+    chol_wide_solve(s->mass_factor, w->rate, w->room);
+    for (int64_t i = 0; i < n; i++) w->sum[i] -= weight[k] * DT * w->rate[i];
   }
   memcpy(w->u, w->sum, (size_t)n * sizeof *w->u);
-  return DKHO_OK;
 }
 
-static dkho_status march(const problem_state *s, const scratch *w) {
-  chol_work *advection = NULL, *diffusion = NULL;
-  dkho_status st = chol_work_new(&advection, s->mass_factor, G);
-  if (st == DKHO_OK) st = chol_work_new(&diffusion, s->half_plus, G);
-  for (int t = 0; st == DKHO_OK && t < STEPS; t++) {
-    st = advect(s, w, advection);
-    if (st != DKHO_OK) break;
-    apply(&s->half_minus, w, w->u, w->rate);
-    st = chol_solve(s->half_plus, diffusion, G, w->rate, w->u);
+static void march(const problem_state *s, const scratch *w) {
+  for (int t = 0; t < STEPS; t++) {
+    advect(s, w);
+    csr_apply(&s->half_minus, G, w->u, w->rate);
+    chol_wide_solve(s->half_plus, w->rate, w->room);
+    memcpy(w->u, w->rate, (size_t)(s->c->n[0] * G) * sizeof *w->u);
   }
-  chol_work_free(advection);
-  chol_work_free(diffusion);
-  return st;
-}
-
-static scratch cut(const problem_state *s, void *bytes) {
-  double *p[ARRAYS];
-  for (int i = 0; i < ARRAYS; i++) p[i] = (double *)bytes + (int64_t)i * G * s->c->n[0];
-  return (scratch){p[0], p[1], p[2], p[3], p[4], p[5]};
 }
 
 /* b + Σ a exp(-|x - x_c|²/(2·0.15²)), b ~ U[-1,1), 5 … 11 blobs at uniform vertices, a ~ U[0.5,2). */
@@ -285,9 +265,9 @@ static dkho_status solve(const problem_state *s, void *bytes, double *const *blo
   const cx *c = s->c;
   int64_t n = c->n[0];
   scratch w = cut(s, bytes);
-  memcpy(w.u, block[0], (size_t)n * G * sizeof **block);
-  TRY(march(s, &w));
-  memcpy(block[1], w.u, (size_t)n * G * sizeof **block);
+  problem_pack(n, block[0], w.u);
+  march(s, &w);
+  problem_unpack(n, w.u, block[1]);
   for (int k = 0; k < G; k++) observe(s, block[1] + k * n, block[2] + k * c->n[1], block[3] + k * c->n[2]);
   return DKHO_OK;
 }

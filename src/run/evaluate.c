@@ -113,82 +113,58 @@ dkho_status judge_rel_l2(judge *j, const real *weights, int64_t count, const int
 
 /* ---- all metrics ---- */
 
-typedef struct metric_job {
-  const judge *j;
-  metrics **list; /* per complex */
-  int count;
-  double *value; /* samples × count */
-  int64_t done;
-  double **work; /* per worker: prediction and target in double, then the metrics' scratch */
-  int complex;
-  const int64_t *sample;
-  const float *prediction;
-} metric_job;
-
-static dkho_status judge_sample(void *ctx, size_t task, int worker) {
-  metric_job *m = ctx;
-  int64_t n = extent(m->j, m->complex);
-  double *p = m->work[worker], *y = p + n;
-  const float *from = m->prediction + (int64_t)task * n,
-              *target = dataset_value(m->j->d, m->j->o->target, m->sample[task]);
-  for (int64_t i = 0; i < n; i++) p[i] = (double)from[i], y[i] = (double)target[i];
-  metrics_sample(m->list[m->complex], p, y, y + n, m->value + (m->done + (int64_t)task) * m->count);
-  return DKHO_OK;
-}
-
-static dkho_status judge_chunk(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
-  metric_job *m = ctx;
-  m->complex = complex, m->sample = sample, m->prediction = prediction;
-  TRY(pool_run(m->j->threads, (size_t)count, judge_sample, m));
-  m->done += count;
-  return DKHO_OK;
-}
-
-/* Metrics per complex with the harmonic basis the data set keeps; the scratch of the widest. */
-static dkho_status open_metrics(metric_job *m, const char *list, arena *mem) {
-  const judge *j = m->j;
-  const data_field *t = target_of(j);
-  size_t scratch = 0;
-  if (!ARENA_NEW(mem, m->list, j->o->sites)) return DKHO_E_MEMORY;
-  for (int i = 0; i < j->o->sites; i++) {
-    int64_t count;
-    const double *rows = dataset_harmonic(j->d, i, t->degree, &count);
-    int64_t n = j->o->site[i].c->n[t->degree];
-    double *columns = NULL;
-    if (rows && !ARENA_NEW(mem, columns, n * count)) return DKHO_E_MEMORY;
-    for (int64_t r = 0; rows && r < n; r++)
-      for (int64_t k = 0; k < count; k++) columns[k * n + r] = rows[r * count + k];
-    metrics_given given = {rows ? count : 0, columns};
-    TRY(metrics_create(&m->list[i], j->o->site[i].c, list, t->degree, t->channels, &given));
-    if (metrics_work(m->list[i]) > scratch) scratch = metrics_work(m->list[i]);
-  }
-  m->count = metrics_count(m->list[0]);
-  if (!ARENA_NEW(mem, m->work, pool_width(j->threads))) return DKHO_E_MEMORY;
-  for (int i = 0; i < pool_width(j->threads); i++)
-    if (!ARENA_NEW(mem, m->work[i], 2 * (size_t)j->widest + scratch)) return DKHO_E_MEMORY;
-  return DKHO_OK;
-}
-
-static json_t *summarise(const metric_job *m, int64_t samples, double *result) {
-  metrics_reduce(m->list[0], samples, m->value, result);
-  json_t *values = json_object(), *each = json_array();
-  for (int i = 0; i < m->count; i++) json_object_set_new(values, metrics_at(m->list[0], i)->key, json_real(result[i]));
-  int error = metrics_find(m->list[0], "rel_l2");
-  for (int64_t s = 0; s < samples; s++) json_array_append_new(each, json_real(m->value[s * m->count + error]));
-  return json_pack("{s:I, s:o, s:o}", "samples", (json_int_t)samples, "metrics", values, "rel_l2_each", each);
-}
-
 dkho_status judge_metrics(judge *j, const real *weights, const char *list, int64_t count, const int64_t *sample,
                           json_t **out) {
-  metric_job m = {.j = j};
-  arena mem = {0};
-  double *result;
-  dkho_status s = open_metrics(&m, list, &mem);
-  if (s == DKHO_OK && (!ARENA_NEW(&mem, m.value, count * m.count) || !ARENA_NEW(&mem, result, m.count)))
-    s = DKHO_E_MEMORY;
-  if (s == DKHO_OK) s = judge_predict(j, weights, count, sample, "evaluating", judge_chunk, &m);
-  if (s == DKHO_OK && !(*out = summarise(&m, count, result))) s = fail(DKHO_E_MEMORY, "no memory for a JSON object");
-  for (int i = 0; m.list && i < j->o->sites; i++) metrics_free(m.list[i]);
-  arena_free(&mem);
+  scorer *scores = NULL;
+  TRY(scorer_create(&scores, j->d, j->o->target, list, count, j->threads));
+  dkho_status s = judge_predict(j, weights, count, sample, "evaluating", scorer_take, scores);
+  if (s == DKHO_OK) s = scorer_result(scores, out);
+  scorer_free(scores);
+  return s;
+}
+
+/* ---- two models of neighbouring degrees ---- */
+
+typedef struct pair_sum {
+  judge *lower, *upper;
+  const real *weights; /* of the upper one */
+  const float *below;  /* predictions of the lower one for the chunk at hand */
+  double *work;        /* the lower field in double, its d, the upper field in double */
+  double sum;
+} pair_sum;
+
+static dkho_status add_mismatch(void *ctx, int complex, int64_t count, const int64_t *sample, const float *above) {
+  pair_sum *p = ctx;
+  (void)sample;
+  int64_t n = extent(p->lower, complex), m = extent(p->upper, complex);
+  double *q = p->work, *dq = q + n, *w = dq + m;
+  for (int64_t i = 0; i < count; i++) {
+    for (int64_t k = 0; k < n; k++) q[k] = (double)p->below[i * n + k];
+    for (int64_t k = 0; k < m; k++) w[k] = (double)above[i * m + k];
+    cx_d(p->lower->o->site[complex].c, target_of(p->lower)->degree, target_of(p->lower)->channels, q, dq);
+    p->sum += metric_rel_l2(m, dq, w, 1e-12);
+  }
+  return DKHO_OK;
+}
+
+static dkho_status pair_chunk(void *ctx, int complex, int64_t count, const int64_t *sample, const float *below) {
+  pair_sum *p = ctx;
+  (void)complex;
+  p->below = below;
+  return judge_predict(p->upper, p->weights, count, sample, NULL, add_mismatch, p);
+}
+
+dkho_status judge_pair(judge *lower, judge *upper, int64_t count, const int64_t *sample, double *out) {
+  const data_field *a = target_of(lower), *b = target_of(upper);
+  if (b->degree != a->degree + 1 || b->channels != a->channels)
+    return fail(DKHO_E_INPUT,
+                "a pair needs targets of neighbouring degrees, lower first; found '%s' of degree %d and '%s' of "
+                "degree %d",
+                a->name, a->degree, b->name, b->degree);
+  pair_sum p = {.lower = lower, .upper = upper, .weights = upper->o->value};
+  if (!MEM_NEW(p.work, lower->widest + 2 * upper->widest)) return DKHO_E_MEMORY;
+  dkho_status s = judge_predict(lower, lower->o->value, count, sample, "pairing", pair_chunk, &p);
+  *out = p.sum / (double)count;
+  mem_free(p.work);
   return s;
 }

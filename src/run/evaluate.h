@@ -2,9 +2,8 @@
 #ifndef RUN_EVALUATE_H
 #define RUN_EVALUATE_H
 
-#include "data/dataset.h"
-#include "run/metrics.h"
 #include "run/runner.h"
+#include "run/score.h"
 
 /* A predicting engine per site, made once and used often. */
 typedef struct judge {
@@ -31,5 +30,9 @@ dkho_status judge_rel_l2(judge *j, const real *weights, int64_t count, const int
 /* All metrics of a list over the samples as a JSON object {"samples": n, "metrics": {key: value, …}, "rel_l2_each": […]}. */
 dkho_status judge_metrics(judge *j, const real *weights, const char *list, int64_t count, const int64_t *sample,
                           json_t **out);
+
+/* Mean over the samples of ‖d û - ŵ‖ / max(‖ŵ‖, 1e-12): how far two separately trained models, û of degree k and ŵ of degree
+ * k+1, contradict each other. Both with their own weights. */
+dkho_status judge_pair(judge *lower, judge *upper, int64_t count, const int64_t *sample, double *out);
 
 #endif

@@ -1,0 +1,146 @@
+/* cost.c: what a prediction costs beside a classical solve on the same mesh with the same threads, and the rows that a learned
+ * operator is compared with. */
+#include "api/api.h"
+#include "api/cost.h"
+#include "problem/problem.h"
+#include "run/honest.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Groups of solves: at least this many, and until the clock has shown this much. */
+enum { GROUPS_LEAST = 4, GROUPS_MOST = 64 };
+#define SECONDS_LEAST 0.5
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct solve_job {
+  const problem *p;
+  const problem_state *s;
+  double *(*block)[PROBLEM_FIELDS_MAX]; /* per worker: a group with its inputs drawn */
+  void **work;
+} solve_job;
+
+static dkho_status solve_task(void *ctx, size_t task, int worker) {
+  const solve_job *j = ctx;
+  (void)task;
+  return j->p->solve(j->s, j->work[worker], j->block[worker]);
+}
+
+static dkho_status draw_groups(solve_job *j, const dataset *d, int width, arena *mem) {
+  if (!ARENA_NEW(mem, j->block, width) || !ARENA_NEW(mem, j->work, width)) return DKHO_E_MEMORY;
+  for (int i = 0; i < width; i++) {
+    TRY(problem_room(j->p, j->s, dataset_cx(d, 0), mem, j->block[i], &j->work[i]));
+    j->p->draw(j->s, j->work[i], dataset_info(d)->seed, (int64_t)i * PROBLEM_GROUP, j->block[i]);
+  }
+  return DKHO_OK;
+}
+
+/* Rounds of one group per thread, the first one to warm up; the same inputs again and again cost what others would. */
+static dkho_status time_solves(solve_job *j, const dataset *d, pool *threads, double *seconds, int64_t *samples) {
+  int width = pool_width(threads);
+  int64_t groups = 0;
+  arena mem = {0};
+  dkho_status s = draw_groups(j, d, width, &mem);
+  if (s == DKHO_OK) s = pool_run(threads, (size_t)width, solve_task, j);
+  double start = now(), spent = 0;
+  while (s == DKHO_OK && (groups < GROUPS_LEAST || (spent < SECONDS_LEAST && groups < GROUPS_MOST))) {
+    s = pool_run(threads, (size_t)width, solve_task, j);
+    groups += width;
+    spent = now() - start;
+  }
+  *samples = groups * PROBLEM_GROUP;
+  *seconds = spent / (double)*samples;
+  arena_free(&mem);
+  return s;
+}
+
+dkho_status cost_classical(const dataset *d, pool *threads, json_t **out) {
+  const problem *p = NULL;
+  const data_info *info = dataset_info(d);
+  *out = NULL;
+  if (strcmp(info->generator, "dkho data") != 0 || problem_find(info->problem, &p) != DKHO_OK) return DKHO_OK;
+  problem_state *state = NULL;
+  double start = now(), setup, seconds = 0;
+  int64_t samples = 0;
+  TRY(p->prepare(&state, dataset_cx(d, 0), info->seed));
+  setup = now() - start;
+  solve_job j = {.p = p, .s = state};
+  dkho_status s = time_solves(&j, d, threads, &seconds, &samples);
+  p->release(state);
+  TRY(s);
+  *out = json_pack("{s:f, s:f, s:I, s:s}", "seconds_per_sample", seconds, "setup_seconds", setup, "samples",
+                   (json_int_t)samples, "what", "all targets of a sample, after one set-up for the mesh");
+  return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
+}
+
+static dkho_status drop(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
+  (void)ctx, (void)complex, (void)count, (void)sample, (void)prediction;
+  return DKHO_OK;
+}
+
+/* Seconds per predicted sample over the test split, again until the clock has shown enough. */
+static dkho_status time_predictions(const opened *r, double *seconds) {
+  const int64_t *sample;
+  int64_t count, done = 0;
+  TRY(opened_split(r, "test", &sample, &count));
+  int64_t warm = count < 8 ? count : 8;
+  TRY(judge_predict(r->j, r->o->value, warm, sample, NULL, drop, NULL));
+  double start = now(), spent = 0;
+  while (spent < SECONDS_LEAST) {
+    int64_t part = count < 64 ? count : 64;
+    TRY(judge_predict(r->j, r->o->value, part, sample, NULL, drop, NULL));
+    done += part;
+    spent = now() - start;
+  }
+  *seconds = spent / (double)done;
+  return DKHO_OK;
+}
+
+static double training_seconds(const char *run) {
+  char path[PATH_LIMIT];
+  json_t *result = NULL;
+  snprintf(path, sizeof path, "%s/result.json", run);
+  if (config_load_json(path, &result) != DKHO_OK) return NAN;
+  double seconds = json_number_value(json_object_get(result, "seconds"));
+  json_decref(result);
+  return seconds;
+}
+
+dkho_status cost_compare(const opened *r, const char *run, json_t *classical, json_t **out) {
+  double learned = 0, training = training_seconds(run);
+  TRY(time_predictions(r, &learned));
+  *out = json_pack("{s:i, s:f, s:O?}", "threads", pool_width(r->threads), "learned_seconds_per_sample", learned,
+                   "classical", classical);
+  if (!*out) return fail(DKHO_E_MEMORY, "no memory for a JSON object");
+  if (isfinite(training)) json_object_set_new(*out, "training_seconds", json_real(training));
+  if (!classical || !isfinite(training)) return DKHO_OK;
+  double gain = json_number_value(json_object_get(classical, "seconds_per_sample")) - learned;
+  json_object_set_new(*out, "break_even_solves",
+                      gain > 0 ? json_integer((json_int_t)ceil(training / gain)) : json_string("never"));
+  return DKHO_OK;
+}
+
+dkho_status dkho_honesty(const char *run, const char *data, int threads, char **json) {
+  opened r = {0};
+  json_t *rows = NULL, *classical = NULL, *cost = NULL;
+  *json = NULL;
+  dkho_status s;
+  TRY_GOTO(opened_model(&r, run, data, threads));
+  TRY_GOTO(honest_rows(r.d, r.cfg.oper.target, r.cfg.metrics, r.cfg.train_samples, DATA_TEST, r.threads, &rows));
+  TRY_GOTO(cost_classical(r.d, r.threads, &classical));
+  TRY_GOTO(cost_compare(&r, run, classical, &cost));
+  s = api_json(json_pack("{s:s, s:O, s:O}", "target", r.cfg.target, "rows", rows, "cost", cost), json);
+done:
+  json_decref(rows);
+  json_decref(classical);
+  json_decref(cost);
+  opened_close(&r);
+  return s;
+}

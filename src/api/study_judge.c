@@ -1,0 +1,303 @@
+/* study_judge.c: the judgements of a study, part by part, and their sum. */
+#include "api/study.h"
+
+#include "api/cost.h"
+#include "base/report.h"
+#include "run/honest.h"
+#include "run/paper.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A part made by `make` unless its file is there. */
+typedef dkho_status (*part_maker)(study *s, const void *what, json_t **out);
+static dkho_status part(study *s, const char *path, part_maker make, const void *what, json_t **out) {
+  *out = NULL;
+  if (file_exists(path)) return config_load_json(path, out);
+  TRY(make(s, what, out));
+  if (!*out) *out = json_object(); /* nothing to say is said once */
+  return config_save_json(json_incref(*out), path, 1);
+}
+
+/* ---- rows to compare with ---- */
+
+static dkho_status make_honest(study *s, const void *what, json_t **out) {
+  const data_recipe *r = what;
+  json_t *rows = NULL;
+  report_log("%s: trivial predictors and linear regression for %s", s->p->name, r->target);
+  TRY(honest_rows(s->d, dataset_find(s->d, r->target), r->metrics, 0, DATA_TEST, s->threads, &rows));
+  *out = json_pack("{s:o}", "rows", rows);
+  return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
+}
+
+/* ---- cost ---- */
+
+static dkho_status make_classical(study *s, const void *what, json_t **out) {
+  (void)what;
+  report_log("%s: timing the classical solver", s->p->name);
+  return cost_classical(s->d, s->threads, out);
+}
+
+typedef struct cost_of {
+  const study_run *run;
+  json_t *classical;
+} cost_of;
+
+static dkho_status make_cost(study *s, const void *what, json_t **out) {
+  const cost_of *c = what;
+  opened r = {0};
+  dkho_status st = opened_model(&r, c->run->dir, s->data, s->o->threads);
+  if (st == DKHO_OK) st = cost_compare(&r, c->run->dir, c->classical, out);
+  opened_close(&r);
+  return st;
+}
+
+/* ---- pairs ---- */
+
+/* Whether the reference itself satisfies d y_lower = y_upper, on the first sample. */
+static int are_pair(const study *s, const data_recipe *lower, const data_recipe *upper) {
+  const data_field *f = dataset_field(s->d);
+  int a = dataset_find(s->d, lower->target), b = dataset_find(s->d, upper->target);
+  const cx *c = dataset_cx(s->d, 0);
+  if (f[b].degree != f[a].degree + 1 || f[a].channels != 1 || f[b].channels != 1) return 0;
+  int64_t n = c->n[f[a].degree], m = c->n[f[b].degree];
+  double *u = mem_alloc((size_t)(n + 2 * m), sizeof *u);
+  if (!u) return 0;
+  const float *q = dataset_value(s->d, a, 0), *w = dataset_value(s->d, b, 0);
+  for (int64_t i = 0; i < n; i++) u[i] = (double)q[i];
+  for (int64_t i = 0; i < m; i++) u[n + i] = (double)w[i];
+  cx_d(c, f[a].degree, 1, u, u + n + m);
+  double gap = metric_rel_l2(m, u + n + m, u + n, 1e-12);
+  mem_free(u);
+  return gap < 1e-3;
+}
+
+/* what: the size of the models. */
+static dkho_status make_pairs(study *s, const void *what, json_t **out) {
+  const char *size = what;
+  json_t *list = json_array();
+  dkho_status st = DKHO_OK;
+  for (int i = 0; i < s->p->recipes; i++)
+    for (int j = 0; st == DKHO_OK && j < s->p->recipes; j++) {
+      const study_run *a = study_full_run(s, s->p->recipe[i].target, size);
+      const study_run *b = study_full_run(s, s->p->recipe[j].target, size);
+      double value;
+      if (i == j || !a || !b || !are_pair(s, a->recipe, b->recipe)) continue;
+      st = dkho_compatibility(a->dir, b->dir, s->data, "test", s->o->threads, &value);
+      if (st == DKHO_OK)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f}", "lower", a->recipe->target, "upper",
+                                              b->recipe->target, "size", size, "value", value));
+    }
+  *out = json_pack("{s:o}", "pairs", list);
+  return st;
+}
+
+/* ---- phase ---- */
+
+/* The target that the diagnostic looks at: the paper's, else the last one. */
+static const study_run *phase_target(const study *s) {
+  const paper_phase *p = paper_phase_of(s->p->name);
+  const study_run *r = p ? study_full_run(s, p->target, NULL) : NULL;
+  return r ? r : study_full_run(s, s->run[s->runs - 1].recipe->target, NULL);
+}
+
+static dkho_status make_phase(study *s, const void *what, json_t **out) {
+  const study_run *run = what;
+  opened r = {0};
+  phase_result found = {0};
+  phase_request plain = {0}, bare = {.zero_diagonal = 1};
+  report_log("%s: phase diagnostic of %s", s->p->name, run->name);
+  dkho_status st = opened_model(&r, run->dir, s->data, s->o->threads);
+  if (st == DKHO_OK) st = api_phase(&r, 0, &bare, &found);
+  json_t *other = st == DKHO_OK ? phase_json(&found) : NULL;
+  phase_free(&found);
+  if (st == DKHO_OK) st = api_phase(&r, 0, &plain, &found);
+  if (st == DKHO_OK) st = study_phase_figure(s, r.o->site[0].c, &found);
+  if (st == DKHO_OK && (*out = phase_json(&found))) {
+    json_object_del(*out, "each");
+    json_object_set_new(*out, "run", json_string(run->name));
+    json_object_set(*out, "zero_diagonal", json_object_get(other, "population"));
+  }
+  json_decref(other);
+  phase_free(&found);
+  opened_close(&r);
+  return st;
+}
+
+/* ---- everything of one target ---- */
+
+static json_t *paper_metrics(const paper_row *r) {
+  json_t *m = json_object();
+  for (int i = 0; i < PAPER_VALUES && r->value[i].key; i++)
+    json_object_set_new(m, r->value[i].key, json_real(r->value[i].value));
+  return m;
+}
+
+static void add_paper_rows(const study *s, const char *target, json_t *rows) {
+  int count;
+  const paper_row *all = paper_rows(&count);
+  for (int i = 0; i < count; i++) {
+    const paper_row *r = &all[i];
+    if (strcmp(r->problem, s->p->name) != 0 || strcmp(r->target, target) != 0) continue;
+    char name[64];
+    snprintf(name, sizeof name, "%s%s%s%s", r->method, r->inputs[0] ? " (" : "", r->inputs, r->inputs[0] ? ")" : "");
+    json_t *row = json_pack("{s:s, s:s, s:o}", "name", name, "source", "paper", "metrics", paper_metrics(r));
+    if (r->params_k > 0) json_object_set_new(row, "parameters", json_integer((json_int_t)(1000 * r->params_k + 0.5)));
+    json_array_append_new(rows, row);
+  }
+  const paper_ablation *a = paper_ablation_of(s->p->name, target);
+  for (int i = 0; a && i < 3; i++) {
+    static const char *const names[] = {"DKHO-small, no_dirac", "DKHO-small, no_phase", "DKHO-small, no_harmonic"};
+    double v = i == 0 ? a->no_dirac : i == 1 ? a->no_phase : a->no_harmonic;
+    if (v > 0)
+      json_array_append_new(
+          rows, json_pack("{s:s, s:s, s:{s:f}}", "name", names[i], "source", "paper", "metrics", "rel_l2", v));
+  }
+}
+
+static dkho_status add_run_row(study *s, const study_run *r, json_t *classical, json_t *rows) {
+  char path[PATH_LIMIT], name[128];
+  json_t *result = NULL, *cost = NULL;
+  snprintf(path, sizeof path, "%.*s/result.json", PATH_LIMIT - 64, r->dir);
+  TRY(config_load_json(path, &result));
+  snprintf(path, sizeof path, "%.*s/cost.json", PATH_LIMIT - 64, r->dir);
+  cost_of what = {r, json_object_size(classical) ? classical : NULL};
+  dkho_status st = part(s, path, make_cost, &what, &cost);
+  int full = strcmp(r->variant, "full") == 0;
+  snprintf(name, sizeof name, "DKHO-%s%s%s", r->size, full ? "" : ", ", full ? "" : r->variant);
+  if (st == DKHO_OK) {
+    json_t *row =
+        json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "name", name, "source", "ours", "run", r->name,
+                  "parameters", json_object_get(result, "parameters"), "epochs", json_object_get(result, "epochs"),
+                  "best_epoch", json_object_get(result, "best_epoch"), "val_rel_l2",
+                  json_object_get(result, "val_rel_l2"), "seconds", json_object_get(result, "seconds"), "cost", cost,
+                  "metrics", json_object_get(json_object_get(result, "test"), "metrics"));
+    st = row ? DKHO_OK : fail(DKHO_E_FORMAT, "%s: its result.json is not complete", r->dir);
+    if (row) json_array_append_new(rows, row);
+  }
+  json_decref(result);
+  json_decref(cost);
+  return st;
+}
+
+static dkho_status add_honest_rows(study *s, const data_recipe *r, json_t *rows) {
+  char name[128], path[PATH_LIMIT];
+  json_t *found = NULL, *row;
+  snprintf(name, sizeof name, "honest-%.60s.json", r->target);
+  TRY(part(s, study_path(s, name, path), make_honest, r, &found));
+  size_t i;
+  json_array_foreach(json_object_get(found, "rows"), i, row) {
+    json_object_set_new(row, "source", json_string("ours"));
+    json_array_append(rows, row);
+  }
+  json_decref(found);
+  return DKHO_OK;
+}
+
+/* Keys and titles in the order of the list. */
+static dkho_status metric_titles(study *s, const data_recipe *r, json_t **out) {
+  scorer *scores = NULL;
+  TRY(scorer_create(&scores, s->d, dataset_find(s->d, r->target), r->metrics, 1, NULL));
+  *out = json_array();
+  const metrics *m = scorer_metrics(scores);
+  for (int i = 0; i < metrics_count(m); i++)
+    json_array_append_new(*out, json_pack("{s:s, s:s, s:i}", "key", metrics_at(m, i)->key, "title",
+                                          metrics_at(m, i)->title, "better", metrics_at(m, i)->better));
+  scorer_free(scores);
+  return DKHO_OK;
+}
+
+static dkho_status judge_target(study *s, const data_recipe *r, json_t *classical, json_t *targets) {
+  json_t *titles = NULL, *rows = json_array();
+  dkho_status st = metric_titles(s, r, &titles);
+  if (st == DKHO_OK) add_paper_rows(s, r->target, rows);
+  for (int i = 0; st == DKHO_OK && i < s->runs; i++)
+    if (s->run[i].recipe == r) st = add_run_row(s, &s->run[i], classical, rows);
+  if (st == DKHO_OK) st = add_honest_rows(s, r, rows);
+  int field = dataset_find(s->d, r->target);
+  if (st == DKHO_OK)
+    json_array_append_new(targets, json_pack("{s:s, s:i, s:O, s:O}", "target", r->target, "degree",
+                                             dataset_field(s->d)[field].degree, "metrics", titles, "rows", rows));
+  json_decref(titles);
+  json_decref(rows);
+  return st;
+}
+
+/* ---- the sum ---- */
+
+static json_t *split_sizes(const study *s) {
+  json_t *o = json_object();
+  for (int i = 0; i < DATA_SPLITS; i++) {
+    int64_t n;
+    dataset_split(s->d, (data_split)i, &n);
+    json_object_set_new(o, data_split_name((data_split)i), json_integer(n));
+  }
+  return o;
+}
+
+static json_t *paper_population(const paper_phase *p) {
+  return json_pack("{s:[ff], s:[ff], s:f, s:[ff], s:f, s:f}", "rho", p->rho[0], p->rho[1], "dice", p->dice[0],
+                   p->dice[1], "lift", p->lift, "enrichment", p->enrichment[0], p->enrichment[1], "permuted_dice",
+                   p->permuted_dice, "above_chance", p->above_chance);
+}
+
+/* Contradictions of neighbouring models, where all targets are there. */
+static dkho_status add_pairs(study *s, json_t *result) {
+  static const char *const sizes[] = {"small", "large"};
+  json_t *all = json_array(), *found = NULL;
+  json_object_set_new(result, "pairs", all);
+  for (int k = 0; k < 2 && !s->o->target; k++) {
+    char name[64], path[PATH_LIMIT];
+    if (!study_full_run(s, s->p->recipe[0].target, sizes[k])) continue;
+    snprintf(name, sizeof name, "pair-%s.json", sizes[k]);
+    TRY(part(s, study_path(s, name, path), make_pairs, sizes[k], &found));
+    json_array_extend(all, json_object_get(found, "pairs"));
+    json_decref(found);
+  }
+  return DKHO_OK;
+}
+
+/* The phase is looked at again when its figure is gone. */
+static dkho_status add_phase(study *s, json_t *result) {
+  char name[160], path[PATH_LIMIT], figure[PATH_LIMIT];
+  json_t *found = NULL;
+  const study_run *run = phase_target(s);
+  const paper_phase *printed = paper_phase_of(s->p->name);
+  snprintf(name, sizeof name, "phase-%s.json", run->name);
+  study_path(s, name, path);
+  TRY(study_figure_path(s, "phase", "png", figure));
+  if (!file_exists(figure)) remove(path);
+  TRY(part(s, path, make_phase, run, &found));
+  if (printed && strcmp(printed->target, run->recipe->target) == 0)
+    json_object_set_new(found, "paper", paper_population(printed));
+  json_object_set_new(result, "phase", found);
+  return DKHO_OK;
+}
+
+dkho_status study_judge(study *s, json_t **out) {
+  char path[PATH_LIMIT];
+  json_t *classical = NULL, *targets = json_array();
+  *out = NULL;
+  dkho_status st = part(s, study_path(s, "classical.json", path), make_classical, NULL, &classical);
+  for (int i = 0; st == DKHO_OK && i < s->p->recipes; i++)
+    if (study_full_run(s, s->p->recipe[i].target, NULL)) st = judge_target(s, &s->p->recipe[i], classical, targets);
+  const cx *c = dataset_cx(s->d, 0);
+  if (st == DKHO_OK) {
+    *out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:o, s:i, s:I, s:[IIII], s:O, s:O}", "problem", s->p->name, "version",
+                     dkho_version(), "budget", s->budget.name, "resolution", s->budget.resolution, "epochs",
+                     s->budget.epochs, "samples", split_sizes(s), "threads", pool_width(s->threads), "seed",
+                     (json_int_t)s->o->seed, "simplices", (json_int_t)c->n[0], (json_int_t)c->n[1], (json_int_t)c->n[2],
+                     (json_int_t)c->n[3], "classical", classical, "targets", targets);
+    st = *out ? add_pairs(s, *out) : fail(DKHO_E_MEMORY, "no memory for a JSON object");
+    if (st == DKHO_OK) st = add_phase(s, *out);
+  }
+  json_decref(classical);
+  json_decref(targets);
+  if (st == DKHO_OK) st = config_save_json(json_incref(*out), study_path(s, "result.json", path), 1);
+  if (st != DKHO_OK) {
+    json_decref(*out);
+    *out = NULL;
+  }
+  return st;
+}

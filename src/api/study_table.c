@@ -1,0 +1,246 @@
+/* study_table.c: the tables of a study as Markdown and CSV, ours beside the printed figures. */
+#include "api/study.h"
+
+#include "report/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *text(const json_t *o, const char *key) {
+  const char *s = json_string_value(json_object_get(o, key));
+  return s ? s : "";
+}
+
+static double number(const json_t *o, const char *key) {
+  const json_t *v = json_object_get(o, key);
+  return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* Four digits, as the paper prints: 0.0123, 1.23e-05; a dash for nothing. */
+static void figure_text(double v, char out[32]) {
+  if (!isfinite(v))
+    snprintf(out, 32, "-");
+  else if (v == 0 || (fabs(v) >= 1e-3 && fabs(v) < 1e4))
+    snprintf(out, 32, "%.4f", v);
+  else
+    snprintf(out, 32, "%.3e", v);
+}
+
+/* Where a row's figures come from. */
+static void origin(const json_t *whole, const json_t *row, char out[64]) {
+  if (strcmp(text(row, "source"), "paper") == 0)
+    snprintf(out, 64, "paper");
+  else
+    snprintf(out, 64, "ours, %s", text(whole, "budget"));
+}
+
+static dkho_status put_table(file_out *f, table *t) {
+  char *markdown = NULL;
+  dkho_status s = table_markdown(t, &markdown);
+  if (s == DKHO_OK) s = file_printf(f, "%s\n", markdown);
+  mem_free(markdown);
+  return s;
+}
+
+enum { COLUMNS_MAX = 24 };
+
+static dkho_status fill_target(table *t, const json_t *whole, const json_t *target) {
+  size_t i, k;
+  json_t *row, *metric;
+  json_array_foreach(json_object_get(target, "rows"), i, row) {
+    char from[64], cell[32];
+    origin(whole, row, from);
+    TRY(table_add(t, text(row, "name")));
+    TRY(table_add(t, from));
+    double parameters = number(row, "parameters");
+    TRY(isfinite(parameters) ? table_addf(t, "%.0f", parameters) : table_add(t, "-"));
+    json_array_foreach(json_object_get(target, "metrics"), k, metric) {
+      figure_text(number(json_object_get(row, "metrics"), text(metric, "key")), cell);
+      TRY(table_add(t, cell));
+    }
+  }
+  return DKHO_OK;
+}
+
+static dkho_status target_table(file_out *f, const json_t *whole, const json_t *target) {
+  const char *head[COLUMNS_MAX] = {"row", "source", "parameters"};
+  char align[COLUMNS_MAX + 1] = "llr", titles[COLUMNS_MAX][64];
+  int columns = 3;
+  size_t i;
+  json_t *metric;
+  json_array_foreach(json_object_get(target, "metrics"), i, metric) {
+    if (columns == COLUMNS_MAX) break;
+    snprintf(titles[columns], sizeof titles[columns], "%s %s", text(metric, "title"),
+             number(metric, "better") > 0 ? "↑" : "↓");
+    head[columns] = titles[columns];
+    align[columns++] = 'r';
+  }
+  align[columns] = 0;
+  table *t = NULL;
+  TRY(file_printf(f, "### %s C%d: `%s`\n\n", text(whole, "problem"), (int)number(target, "degree"),
+                  text(target, "target")));
+  dkho_status s = table_open(&t, columns, align, head);
+  if (s == DKHO_OK) s = fill_target(t, whole, target);
+  if (s == DKHO_OK) s = put_table(f, t);
+  table_close(t);
+  return s;
+}
+
+/* Time per sample and the number of solves after which training has paid for itself. */
+static dkho_status fill_cost(table *t, const json_t *target) {
+  size_t i;
+  json_t *row;
+  json_array_foreach(json_object_get(target, "rows"), i, row) {
+    const json_t *cost = json_object_get(row, "cost"), *even = json_object_get(cost, "break_even_solves");
+    if (!cost) continue;
+    TRY(table_add(t, text(target, "target")));
+    TRY(table_add(t, text(row, "name")));
+    TRY(table_addf(t, "%.1f", number(row, "seconds")));
+    TRY(table_addf(t, "%.3f", 1e3 * number(cost, "learned_seconds_per_sample")));
+    TRY(table_addf(t, "%.3f", 1e3 * number(json_object_get(cost, "classical"), "seconds_per_sample")));
+    if (json_is_integer(even))
+      TRY(table_addf(t, "%lld", (long long)json_integer_value(even)));
+    else
+      TRY(table_add(t, json_is_string(even) ? json_string_value(even) : "-"));
+  }
+  return DKHO_OK;
+}
+
+static dkho_status cost_table(file_out *f, const json_t *whole) {
+  static const char *const head[] = {
+      "target", "row", "training, s", "ms per prediction", "ms per classical solve", "pays after solves"};
+  table *t = NULL;
+  size_t i;
+  json_t *target;
+  TRY(file_printf(
+      f,
+      "### %s: cost with %d threads\n\nA classical solve gives all targets at once, after %.3g s of set-up for "
+      "the mesh; a prediction gives one.\n\n",
+      text(whole, "problem"), (int)number(whole, "threads"),
+      number(json_object_get(whole, "classical"), "setup_seconds")));
+  dkho_status s = table_open(&t, 6, "llrrrr", head);
+  json_array_foreach(json_object_get(whole, "targets"), i, target) if (s == DKHO_OK) s = fill_cost(t, target);
+  if (s == DKHO_OK) s = put_table(f, t);
+  table_close(t);
+  return s;
+}
+
+static dkho_status phase_row(table *t, const char *name, const json_t *population) {
+  static const char *const keys[] = {"rho", "dice", "lift", "enrichment", "permuted_dice", "above_chance"};
+  TRY(table_add(t, name));
+  for (int k = 0; k < 6; k++) {
+    const json_t *v = json_object_get(population, keys[k]);
+    if (json_is_array(v))
+      TRY(table_addf(t, "%.3f ± %.3f", json_number_value(json_array_get(v, 0)),
+                     json_number_value(json_array_get(v, 1))));
+    else
+      TRY(table_addf(t, "%.3f", json_number_value(v)));
+  }
+  return DKHO_OK;
+}
+
+static dkho_status phase_table(file_out *f, const json_t *whole) {
+  static const char *const head[] = {"source", "rho", "Dice", "Lift", "Enrichment", "permuted Dice", "above chance"};
+  const json_t *phase = json_object_get(whole, "phase"), *printed = json_object_get(phase, "paper");
+  char name[128];
+  table *t = NULL;
+  if (!json_object_get(phase, "population")) return DKHO_OK;
+  TRY(file_printf(f, "### %s: phase diagnostic\n\nRun `%s`, %s, q = %g, %d instances.\n\n", text(whole, "problem"),
+                  text(phase, "run"), text(phase, "score"), number(phase, "q"), (int)number(phase, "instances")));
+  dkho_status s = table_open(&t, 7, "lrrrrrr", head);
+  if (s == DKHO_OK && printed) s = phase_row(t, "paper", printed);
+  snprintf(name, sizeof name, "ours, %s", text(whole, "budget"));
+  if (s == DKHO_OK) s = phase_row(t, name, json_object_get(phase, "population"));
+  snprintf(name, sizeof name, "ours, %s, zero diagonal", text(whole, "budget"));
+  if (s == DKHO_OK) s = phase_row(t, name, json_object_get(phase, "zero_diagonal"));
+  if (s == DKHO_OK) s = put_table(f, t);
+  table_close(t);
+  return s;
+}
+
+static dkho_status pair_lines(file_out *f, const json_t *whole) {
+  size_t i;
+  json_t *p;
+  json_array_foreach(json_object_get(whole, "pairs"), i, p)
+      TRY(file_printf(f, "The %s models of `%s` and `%s` contradict each other by %.4f (mean of |d u - w| / |w|).\n\n",
+                      text(p, "size"), text(p, "lower"), text(p, "upper"), number(p, "value")));
+  return DKHO_OK;
+}
+
+static dkho_status problem_section(file_out *f, const json_t *whole) {
+  const json_t *samples = json_object_get(whole, "samples");
+  size_t i;
+  json_t *target;
+  TRY(file_printf(f, "## %s\n\nBudget %s: %s resolution, %d training, %d validation, %d test samples, ",
+                  text(whole, "problem"), text(whole, "budget"), text(whole, "resolution"),
+                  (int)number(samples, "train"), (int)number(samples, "val"), (int)number(samples, "test")));
+  TRY(number(whole, "epochs") > 0 ? file_printf(f, "%d epochs", (int)number(whole, "epochs"))
+                                  : file_printf(f, "the recipe's epochs"));
+  TRY(file_printf(f, ", seed %d, dkho %s. Rows marked paper are printed figures, from the authors' own data.\n\n",
+                  (int)number(whole, "seed"), text(whole, "version")));
+  json_array_foreach(json_object_get(whole, "targets"), i, target) TRY(target_table(f, whole, target));
+  TRY(pair_lines(f, whole));
+  TRY(cost_table(f, whole));
+  return phase_table(f, whole);
+}
+
+static dkho_status write_markdown(const char *root, const json_t *problems) {
+  char path[PATH_LIMIT];
+  file_out f = {0};
+  size_t i;
+  json_t *whole;
+  snprintf(path, sizeof path, "%.*s/table.md", PATH_LIMIT - 64, root);
+  TRY(file_open(&f, path, 1));
+  dkho_status s = file_printf(&f, "# Results\n\nWritten by `dkho reproduce`. docs/RESULTS.md has the formulas.\n\n");
+  json_array_foreach(problems, i, whole) if (s == DKHO_OK) s = problem_section(&f, whole);
+  if (s == DKHO_OK) return file_commit(&f);
+  file_abort(&f);
+  return s;
+}
+
+/* One line per figure: problem, target, degree, row, source, budget, parameters, metric, value. */
+static dkho_status fill_csv(table *t, const json_t *whole, const json_t *target) {
+  size_t i;
+  json_t *row, *value;
+  const char *key;
+  json_array_foreach(json_object_get(target, "rows"), i, row) {
+    int paper = strcmp(text(row, "source"), "paper") == 0;
+    json_object_foreach(json_object_get(row, "metrics"), key, value) {
+      TRY(table_add(t, text(whole, "problem")));
+      TRY(table_add(t, text(target, "target")));
+      TRY(table_addf(t, "%d", (int)number(target, "degree")));
+      TRY(table_add(t, text(row, "name")));
+      TRY(table_add(t, text(row, "source")));
+      TRY(table_add(t, paper ? "paper" : text(whole, "budget")));
+      TRY(json_object_get(row, "parameters") ? table_addf(t, "%.0f", number(row, "parameters")) : table_add(t, NULL));
+      TRY(table_add(t, key));
+      TRY(table_addf(t, "%.9g", json_number_value(value)));
+    }
+  }
+  return DKHO_OK;
+}
+
+static dkho_status write_csv(const char *root, const json_t *problems) {
+  static const char *const head[] = {"problem", "target",     "degree", "row",  "source",
+                                     "budget",  "parameters", "metric", "value"};
+  char path[PATH_LIMIT];
+  table *t = NULL;
+  size_t i, k;
+  json_t *whole, *target;
+  snprintf(path, sizeof path, "%.*s/table.csv", PATH_LIMIT - 64, root);
+  dkho_status s = table_open(&t, 9, "lllllllll", head);
+  json_array_foreach(problems, i, whole)
+      json_array_foreach(json_object_get(whole, "targets"), k, target) if (s == DKHO_OK) s = fill_csv(t, whole, target);
+  if (s == DKHO_OK) s = table_write(t, path, 1);
+  table_close(t);
+  return s;
+}
+
+dkho_status study_tables(const char *root, json_t *problems) {
+  char path[PATH_LIMIT];
+  TRY(write_markdown(root, problems));
+  TRY(write_csv(root, problems));
+  snprintf(path, sizeof path, "%.*s/result.json", PATH_LIMIT - 64, root);
+  return config_save_json(json_pack("{s:O}", "problems", problems), path, 1);
+}

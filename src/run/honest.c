@@ -1,0 +1,184 @@
+/* honest.c: the rows, one predictor after the other through the scorer. */
+#include "run/honest.h"
+
+#include "base/report.h"
+#include "run/carry.h"
+#include "run/ridge.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { CHUNK = 32 };
+#define TORUS_ANGLE 0.30 /* turned by the flow between the start and the end of the benchmark */
+
+typedef struct honest {
+  const dataset *d;
+  int target, start; /* fields; start: the state at the start, -1: none */
+  const char *list;
+  pool *threads;
+  int64_t trains, samples;
+  const int64_t *train, *sample;
+  float *mean; /* of the training targets, on one complex */
+  carry *turned;
+  float *chunk;
+  json_t *rows;
+  arena mem;
+} honest;
+
+typedef void (*predictor)(const honest *h, int64_t sample, int64_t n, float *out);
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int64_t extent(const honest *h, int complex) {
+  const data_field *f = &dataset_field(h->d)[h->target];
+  return dataset_cx(h->d, complex)->n[f->degree] * f->channels;
+}
+
+static void zero(const honest *h, int64_t sample, int64_t n, float *out) {
+  (void)h, (void)sample;
+  memset(out, 0, (size_t)n * sizeof *out);
+}
+static void mean(const honest *h, int64_t sample, int64_t n, float *out) {
+  (void)sample;
+  memcpy(out, h->mean, (size_t)n * sizeof *out);
+}
+static void copy(const honest *h, int64_t sample, int64_t n, float *out) {
+  memcpy(out, dataset_value(h->d, h->start, sample), (size_t)n * sizeof *out);
+}
+static void rotated(const honest *h, int64_t sample, int64_t n, float *out) {
+  (void)n;
+  carry_apply(h->turned, dataset_value(h->d, h->start, sample), out);
+}
+
+static dkho_status add_row(honest *h, const char *name, const char *what, const scorer *scores, json_t **row) {
+  json_t *found = NULL;
+  TRY(scorer_result(scores, &found));
+  json_object_del(found, "rel_l2_each");
+  json_object_set_new(found, "name", json_string(name));
+  json_object_set_new(found, "what", json_string(what));
+  *row = found;
+  if (json_array_append_new(h->rows, found) != 0) return fail(DKHO_E_MEMORY, "no memory for a JSON array");
+  return DKHO_OK;
+}
+
+static dkho_status judge_row(honest *h, const char *name, const char *what, predictor predict) {
+  scorer *scores = NULL;
+  json_t *row;
+  TRY(scorer_create(&scores, h->d, h->target, h->list, h->samples, h->threads));
+  dkho_status s = DKHO_OK;
+  for (int64_t at = 0, n; s == DKHO_OK && at < h->samples; at += n) {
+    int complex = 0, here;
+    int64_t place;
+    dataset_locate(h->d, h->sample[at], &complex, &place);
+    for (n = 0; at + n < h->samples && n < CHUNK; n++) {
+      dataset_locate(h->d, h->sample[at + n], &here, &place);
+      if (here != complex) break;
+      predict(h, h->sample[at + n], extent(h, complex), h->chunk + n * extent(h, complex));
+    }
+    s = scorer_take(scores, complex, n, h->sample + at, h->chunk);
+  }
+  if (s == DKHO_OK) s = add_row(h, name, what, scores, &row);
+  scorer_free(scores);
+  return s;
+}
+
+static dkho_status fit_ridge(honest *h, ridge *r, float *prediction) {
+  double lambda = 0, error = 0, start = now();
+  int64_t vals;
+  const int64_t *val = dataset_split(h->d, DATA_VAL, &vals);
+  scorer *scores = NULL;
+  json_t *row = NULL;
+  TRY(ridge_choose(r, h->target, vals, val, &lambda, &error));
+  TRY(ridge_predict(r, h->target, lambda, h->samples, h->sample, prediction));
+  TRY(scorer_create(&scores, h->d, h->target, h->list, h->samples, h->threads));
+  dkho_status s = scorer_take(scores, 0, h->samples, h->sample, prediction);
+  if (s == DKHO_OK)
+    s = add_row(h, "ridge", "linear regression from all inputs, penalty chosen on validation", scores, &row);
+  if (s == DKHO_OK) {
+    json_object_set_new(row, "lambda", json_real(lambda));
+    json_object_set_new(row, "inputs", json_integer(ridge_inputs(r)));
+    json_object_set_new(row, "val_rel_l2", json_real(error));
+    json_object_set_new(row, "seconds", json_real(now() - start));
+  }
+  scorer_free(scores);
+  return s;
+}
+
+static dkho_status judge_ridge(honest *h) {
+  ridge *r = NULL;
+  float *prediction;
+  if (!MEM_NEW(prediction, h->samples * extent(h, 0))) return DKHO_E_MEMORY;
+  dkho_status s = ridge_create(&r, h->d, h->trains, h->train, h->threads);
+  if (s == DKHO_OK) s = fit_ridge(h, r, prediction);
+  ridge_free(r);
+  mem_free(prediction);
+  return s;
+}
+
+static dkho_status find_mean(honest *h) {
+  int64_t n = extent(h, 0);
+  double *sum;
+  if (!MEM_NEW(sum, n)) return DKHO_E_MEMORY;
+  for (int64_t s = 0; s < h->trains; s++) {
+    const float *y = dataset_value(h->d, h->target, h->train[s]);
+    for (int64_t i = 0; i < n; i++) sum[i] += (double)y[i];
+  }
+  for (int64_t i = 0; i < n; i++) h->mean[i] = (float)(sum[i] / (double)h->trains);
+  mem_free(sum);
+  return DKHO_OK;
+}
+
+/* The input of the target's shape named like it with a 0 behind. */
+static int find_start(const honest *h) {
+  const data_field *all = dataset_field(h->d), *f = &all[h->target];
+  char name[DATA_NAME_MAX + 2];
+  snprintf(name, sizeof name, "%s0", f->name);
+  int i = dataset_find(h->d, name);
+  return i >= 0 && all[i].role == DATA_INPUT && all[i].degree == f->degree && all[i].channels == f->channels ? i : -1;
+}
+
+static dkho_status all_rows(honest *h) {
+  int64_t widest = 0, one = dataset_complexes(h->d) == 1;
+  for (int i = 0; i < dataset_complexes(h->d); i++) widest = extent(h, i) > widest ? extent(h, i) : widest;
+  if (!ARENA_NEW(&h->mem, h->chunk, CHUNK * widest) || !ARENA_NEW(&h->mem, h->mean, widest)) return DKHO_E_MEMORY;
+  TRY(judge_row(h, "zero", "zero everywhere", zero));
+  if (one) {
+    TRY(find_mean(h));
+    TRY(judge_row(h, "mean", "mean of the training targets", mean));
+  }
+  if (h->start >= 0) TRY(judge_row(h, "copy", "the initial state, unchanged", copy));
+  if (h->start >= 0 && one && strcmp(dataset_info(h->d)->problem, "torus") == 0) {
+    TRY(carry_create(&h->turned, dataset_cx(h->d, 0), TORUS_ANGLE));
+    TRY(judge_row(h, "rotated", "the initial state, turned by 0.30 rad", rotated));
+  }
+  int64_t vals;
+  dataset_split(h->d, DATA_VAL, &vals);
+  return one && h->trains > 1 && vals ? judge_ridge(h) : DKHO_OK;
+}
+
+dkho_status honest_rows(const dataset *d, int target, const char *list, int64_t train_samples, data_split split,
+                        pool *threads, json_t **out) {
+  honest h = {.d = d, .target = target, .list = list, .threads = threads};
+  h.train = dataset_split(d, DATA_TRAIN, &h.trains);
+  h.sample = dataset_split(d, split, &h.samples);
+  if (train_samples > 0 && train_samples < h.trains) h.trains = train_samples;
+  h.start = find_start(&h);
+  *out = NULL;
+  if (!h.samples) return fail(DKHO_E_INPUT, "split '%s' has no samples", data_split_name(split));
+  if (!(h.rows = json_array())) return fail(DKHO_E_MEMORY, "no memory for a JSON array");
+  report_progress("rows to compare with", 0, 1, NULL);
+  dkho_status s = all_rows(&h);
+  report_progress("rows to compare with", 1, 1, NULL);
+  carry_free(h.turned);
+  arena_free(&h.mem);
+  if (s == DKHO_OK)
+    *out = h.rows;
+  else
+    json_decref(h.rows);
+  return s;
+}

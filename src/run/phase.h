@@ -1,0 +1,47 @@
+/* phase.h: where the relation of a trained model works, beside where the reference field is large.
+ *
+ * The score of a simplex of the target's degree k is made of the corrections c↑, c↓ that the layers apply to θ_k (model/dkho.h):
+ *   darcy, C2       Σ_layers Σ_substeps τ ‖σ_2 c↓_2‖               q 0.24
+ *   torus, C1       Σ_layers Σ_substeps τ ‖σ_1 (c↓_1 + c↑_1)‖      q 0.20
+ *   cavity          ‖c↑_0‖ of the last substep of the last layer    q 0.18
+ *   anything else   Σ_layers Σ_substeps τ ‖σ_k (c↓_k + c↑_k)‖      q 0.20
+ * and is compared with ‖y‖ of the reference, in physical units (run/alignment.h). The model is run as composed of plain
+ * operations, whatever the fast path is. */
+#ifndef RUN_PHASE_H
+#define RUN_PHASE_H
+
+#include "base/pool.h"
+#include "data/dataset.h"
+#include "run/alignment.h"
+#include "run/oper.h"
+
+enum { PHASE_CASES = 3 };
+
+typedef struct phase_request {
+  double q;          /* 0: the rule's */
+  int zero_diagonal; /* of the adjacency by which scores are smoothed */
+} phase_request;
+
+typedef struct phase_result {
+  const char *score; /* what the score is */
+  int degree;
+  double q;
+  int zero_diagonal;
+  int64_t count, n; /* instances, simplices */
+  int64_t *sample;
+  alignment *each;
+  float *phase, *pde; /* count × n, smoothed */
+  align_summary all;
+  int cases;
+  int64_t chosen[PHASE_CASES]; /* instances to show, best first */
+  arena mem;
+} phase_result;
+
+/* Marks variables of the operator's tape as kept, so runners of it should be made before. Needs one complex and a variant with
+ * corrections. The pool (NULL: this thread) is borrowed. */
+dkho_status phase_run(phase_result *out, oper *o, const dataset *d, int64_t count, const int64_t *sample, pool *threads,
+                      const phase_request *request);
+void phase_free(phase_result *r);
+json_t *phase_json(const phase_result *r); /* NULL: no memory */
+
+#endif

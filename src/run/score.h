@@ -1,0 +1,26 @@
+/* score.h: predictions of a target, from wherever they come, judged by a list of metrics. Models and the rows they are compared
+ * with pass through here alike. */
+#ifndef RUN_SCORE_H
+#define RUN_SCORE_H
+
+#include "base/pool.h"
+#include "data/dataset.h"
+#include "run/metrics.h"
+
+#include <jansson.h>
+
+typedef struct scorer scorer;
+/* The data set and the pool (NULL: this thread) are borrowed. Room for `samples` predictions of the field `target`. */
+dkho_status scorer_create(scorer **out, const dataset *d, int target, const char *list, int64_t samples, pool *threads);
+void scorer_free(scorer *s);
+/* The next `count` samples, all on one complex: prediction[i] (floats, physical units) belongs to sample[i]. Has the type of
+ * judge_take. */
+dkho_status scorer_take(void *scorer, int complex, int64_t count, const int64_t *sample, const float *prediction);
+/* {"samples": n, "metrics": {key: value, …}, "rel_l2_each": […]} of what was taken. */
+dkho_status scorer_result(const scorer *s, json_t **out);
+/* The list of complex 0. */
+const metrics *scorer_metrics(const scorer *s);
+/* Entries of the target on a complex. */
+int64_t scorer_extent(const scorer *s, int complex);
+
+#endif

@@ -1,0 +1,234 @@
+/* Rows to compare with: linear regression finds a linear map, trivial predictors score what they must, carrying a field round
+ * is exact for what it can represent, and nothing leaks when memory runs out. */
+#include "base/rng.h"
+#include "mesh/generate.h"
+#include "run/carry.h"
+#include "run/honest.h"
+#include "run/ridge.h"
+#include "scratch.h"
+
+#include <math.h>
+
+enum { SAMPLES = 300, TRAIN = 240, VAL = 30, TEST = 30 };
+#define ANGLE 0.30
+
+static void ok(dkho_status s) {
+  if (s != DKHO_OK) fail_msg("%s", fail_text());
+}
+
+/* A sample's smooth state at (x, y, z): a few waves about the axis. */
+static double wave(uint64_t sample, double x, double y, double z, double angle) {
+  rng r = rng_open(3, RNG_TEST, sample);
+  double phi = atan2(y, x) - angle, v = 1;
+  for (int m = 1; m <= 2; m++) v += rng_normal(&r) * cos(m * phi) + rng_normal(&r) * sin(m * phi) + rng_normal(&r) * z;
+  return v;
+}
+
+/* Fields: u0 (C0), its rotation u (C0), a global pair g, and a linear response w = d0 u0 + g0 + g1·length on edges. */
+static const data_field fields[] = {{"u0", DATA_INPUT, 0, 1, DATA_SCALE_MEANSTD, 0, 1e-8, 0, 1},
+                                    {"g", DATA_GLOBAL, 0, 2, DATA_SCALE_MEANSTD, 0, 1e-8, 0, 1},
+                                    {"u", DATA_TARGET, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
+                                    {"w", DATA_TARGET, 1, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1}};
+static const feat_row row = {"state", 0, FEAT_NATIVE, "u0"};
+static const feat_table features_of = {1, 0, &row, NULL};
+
+static void append(dataset_writer *w, const cx *c) {
+  int64_t n = c->n[0], m = c->n[1];
+  float *u0 = mem_alloc((size_t)n, sizeof *u0), *u = mem_alloc((size_t)n, sizeof *u),
+        *y = mem_alloc((size_t)m, sizeof *y);
+  double g[2];
+  for (uint64_t s = 0; s < SAMPLES; s++) {
+    rng r = rng_open(4, RNG_TEST, s);
+    g[0] = rng_normal(&r), g[1] = rng_normal(&r);
+    for (int64_t i = 0; i < n; i++) {
+      const double *x = c->x + 3 * i;
+      u0[i] = (float)(wave(s, x[0], x[1], x[2], 0) + 0.1 * rng_normal(&r));
+      u[i] = (float)wave(s, x[0], x[1], x[2], ANGLE);
+    }
+    for (int64_t e = 0; e < m; e++)
+      y[e] =
+          (float)((double)u0[c->vert[1][2 * e + 1]] - (double)u0[c->vert[1][2 * e]] + g[0] + g[1] * c->measure[1][e]);
+    ok(dataset_append(w, 0, 1, (const void *const[]){u0, g, u, y}));
+  }
+  mem_free(u0);
+  mem_free(u);
+  mem_free(y);
+}
+
+static void write_data(const char *path, const char *problem) {
+  cx *c;
+  dataset_writer *w;
+  data_info info = {problem, "a test", 1, "{}"};
+  ok(cx_torus_grid(&c, 1, 0.4, 14, 7, 0));
+  ok(dataset_create(&w, path, 0, &info));
+  ok(dataset_put_cx(w, c));
+  for (int i = 0; i < 4; i++) ok(dataset_put_field(w, &fields[i]));
+  ok(dataset_put_table(w, &features_of));
+  append(w, c);
+  ok(dataset_split_random(w, 1, TRAIN, VAL, TEST));
+  ok(dataset_commit(w));
+  cx_free(c);
+}
+
+static const json_t *find_row(const json_t *rows, const char *name) {
+  for (size_t i = 0; i < json_array_size(rows); i++)
+    if (strcmp(json_string_value(json_object_get(json_array_get(rows, i), "name")), name) == 0)
+      return json_array_get(rows, i);
+  return NULL;
+}
+
+static double metric(const json_t *rows, const char *name, const char *key) {
+  const json_t *found = find_row(rows, name), *v = json_object_get(json_object_get(found, "metrics"), key);
+  if (!v) fail_msg("no %s of row %s", key, name);
+  return json_number_value(v);
+}
+
+typedef struct shared {
+  char dir[64], path[128];
+  dataset *d;
+} shared;
+
+static int set_up(void **state) {
+  static shared s;
+  scratch_make(s.dir);
+  write_data(scratch_path(s.path, s.dir, "data.st"), "torus");
+  ok(dataset_open(&s.d, s.path));
+  *state = &s;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  shared *s = *state;
+  dataset_free(s->d);
+  scratch_remove(s->dir);
+  return 0;
+}
+
+/* 240 samples of 100 inputs: the regression has nothing left to guess but rounding. */
+static void ridge_recovers(void **state) {
+  shared *s = *state;
+  json_t *rows;
+  ok(honest_rows(s->d, dataset_find(s->d, "w"), "generic", 0, DATA_TEST, NULL, &rows));
+  assert_true(metric(rows, "ridge", "rel_l2") < 1e-4);
+  assert_int_equal(json_integer_value(json_object_get(find_row(rows, "ridge"), "inputs")), 14 * 7 + 2);
+  assert_true(metric(rows, "zero", "rel_l2") == 1);
+  assert_null(find_row(rows, "copy"));
+  json_decref(rows);
+  /* fewer samples than inputs: worse, but better than the mean */
+  ok(honest_rows(s->d, dataset_find(s->d, "w"), "generic", 20, DATA_TEST, NULL, &rows));
+  double few = metric(rows, "ridge", "rel_l2");
+  assert_true(few > 1e-2 && few < metric(rows, "mean", "rel_l2"));
+  json_decref(rows);
+}
+
+static void trivial_rows(void **state) {
+  shared *s = *state;
+  json_t *rows;
+  int target = dataset_find(s->d, "u"), start = dataset_find(s->d, "u0");
+  ok(honest_rows(s->d, target, "torus", 0, DATA_TEST, NULL, &rows));
+  int64_t count, trains, n = dataset_cx(s->d, 0)->n[0];
+  const int64_t *test = dataset_split(s->d, DATA_TEST, &count), *train = dataset_split(s->d, DATA_TRAIN, &trains);
+  double copied = 0, averaged = 0;
+  for (int64_t k = 0; k < count; k++) {
+    const float *y = dataset_value(s->d, target, test[k]), *x = dataset_value(s->d, start, test[k]);
+    for (int64_t i = 0; i < n; i++) {
+      double m = 0;
+      for (int64_t t = 0; t < trains; t++) m += (double)dataset_value(s->d, target, train[t])[i] / (double)trains;
+      copied += pow((double)x[i] - (double)y[i], 2) / (double)(n * count);
+      averaged += pow(m - (double)y[i], 2) / (double)(n * count);
+    }
+  }
+  assert_true(fabs(metric(rows, "copy", "mse") - copied) < 1e-6 * copied);
+  assert_true(fabs(metric(rows, "mean", "mse") - averaged) < 1e-5 * averaged);
+  assert_true(metric(rows, "rotated", "rel_l2") < 0.6 * metric(rows, "copy", "rel_l2"));
+  json_decref(rows);
+}
+
+/* Only the torus benchmark is known to turn by that angle. */
+static void other_problems(void **state) {
+  shared *s = *state;
+  char path[128];
+  dataset *d;
+  json_t *rows;
+  write_data(scratch_path(path, s->dir, "other.st"), "heat");
+  ok(dataset_open(&d, path));
+  ok(honest_rows(d, dataset_find(d, "u"), "generic", 0, DATA_TEST, NULL, &rows));
+  assert_non_null(find_row(rows, "copy"));
+  assert_null(find_row(rows, "rotated"));
+  json_decref(rows);
+  dataset_free(d);
+}
+
+static void carried(void **state) {
+  (void)state;
+  cx *c;
+  carry *k;
+  float *u, *v;
+  double error = 0, size = 0;
+  ok(cx_torus(&c, "main"));
+  ok(carry_create(&k, c, ANGLE));
+  u = mem_alloc((size_t)c->n[0], sizeof *u), v = mem_alloc((size_t)c->n[0], sizeof *v);
+  for (int64_t i = 0; i < c->n[0]; i++) u[i] = (float)wave(0, c->x[3 * i], c->x[3 * i + 1], c->x[3 * i + 2], 0);
+  carry_apply(k, u, v);
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    double want = wave(0, c->x[3 * i], c->x[3 * i + 1], c->x[3 * i + 2], ANGLE);
+    error += pow((double)v[i] - want, 2), size += want * want;
+  }
+  assert_true(sqrt(error / size) < 5e-3);
+  for (int64_t i = 0; i < c->n[0]; i++) u[i] = 2;
+  carry_apply(k, u, v);
+  for (int64_t i = 0; i < c->n[0]; i++) assert_true(fabs((double)v[i] - 2) < 1e-6);
+  carry_free(k);
+  ok(carry_create(&k, c, 0)); /* no turn: every vertex is its own source */
+  for (int64_t i = 0; i < c->n[0]; i++) u[i] = (float)i;
+  carry_apply(k, u, v);
+  for (int64_t i = 0; i < c->n[0]; i++) assert_true(fabs((double)v[i] - (double)u[i]) < 1e-3);
+  carry_free(k);
+  mem_free(u);
+  mem_free(v);
+  cx_free(c);
+}
+
+/* Same bits for any number of threads. */
+static void threads(void **state) {
+  shared *s = *state;
+  int64_t trains, count, n = dataset_cx(s->d, 0)->n[1];
+  const int64_t *train = dataset_split(s->d, DATA_TRAIN, &trains), *test = dataset_split(s->d, DATA_TEST, &count);
+  float *one = mem_alloc((size_t)(count * n), sizeof *one), *many = mem_alloc((size_t)(count * n), sizeof *many);
+  for (int pass = 0; pass < 2; pass++) {
+    pool *p;
+    ridge *r;
+    ok(pool_create(&p, pass ? 3 : 1));
+    ok(ridge_create(&r, s->d, trains, train, p));
+    ok(ridge_predict(r, dataset_find(s->d, "w"), 1e-3, count, test, pass ? many : one));
+    ridge_free(r);
+    pool_free(p);
+  }
+  assert_memory_equal(one, many, (size_t)(count * n) * sizeof *one);
+  mem_free(one);
+  mem_free(many);
+}
+
+static void no_memory(void **state) {
+  shared *s = *state;
+  size_t before = mem_live_blocks();
+  json_t *rows = NULL;
+  for (int n = 1;; n++) {
+    mem_fail_at(n);
+    dkho_status st = honest_rows(s->d, dataset_find(s->d, "u"), "torus", 16, DATA_VAL, NULL, &rows);
+    mem_fail_at(0);
+    if (st == DKHO_OK) break;
+    assert_int_equal(st, DKHO_E_MEMORY);
+    assert_int_equal(mem_live_blocks(), before);
+    assert_true(n < 500);
+  }
+  json_decref(rows);
+  assert_int_equal(mem_live_blocks(), before);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(ridge_recovers), cmocka_unit_test(trivial_rows),
+                                     cmocka_unit_test(other_problems), cmocka_unit_test(carried),
+                                     cmocka_unit_test(threads),        cmocka_unit_test(no_memory)};
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,613 @@
+/* Tests of the report floor: every figure in every format, odd values, refusals, failing allocations, and the geometry
+ * and colours that pictures are made of. */
+#include "scratch.h"
+#include "shapes.h"
+
+#include "base/mem.h"
+#include "mesh/generate.h"
+#include "report/axes.h"
+#include "report/figure.h"
+#include "report/scene.h"
+
+#include <sys/stat.h>
+
+static void assert_near(double a, double b, double tolerance) {
+  if (!(fabs(a - b) <= tolerance)) fail_msg("%.17g is not %.17g", a, b);
+}
+
+static const char *const formats[3] = {"png", "svg", "pdf"};
+
+typedef struct {
+  unsigned char *bytes;
+  size_t size;
+} blob;
+
+static blob slurp(const char *path) {
+  file_map m;
+  if (file_map_open(&m, path) != DKHO_OK) fail_msg("%s", fail_text());
+  blob b = {malloc(m.size + 1), m.size};
+  memcpy(b.bytes, m.bytes, m.size);
+  b.bytes[m.size] = 0;
+  file_map_close(&m);
+  return b;
+}
+
+static uint32_t big_endian(const unsigned char *p) {
+  return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* Is this a file of its format, with something in it? PNG pages are two pixels a point and neither tiny nor huge. */
+static void check_file(const char *path, const char *format) {
+  blob b = slurp(path);
+  assert_true(b.size > 4000);
+  if (strcmp(format, "png") == 0) {
+    assert_memory_equal(b.bytes, "\x89PNG\r\n\x1a\n", 8);
+    uint32_t w = big_endian(b.bytes + 16), h = big_endian(b.bytes + 20);
+    assert_in_range(w, 400, 4000);
+    assert_in_range(h, 300, 3000);
+    assert_memory_equal(b.bytes + b.size - 8, "IEND", 4);
+  } else if (strcmp(format, "svg") == 0) {
+    assert_non_null(strstr((char *)b.bytes, "<svg"));
+    assert_non_null(strstr((char *)b.bytes, "</svg>"));
+  } else {
+    assert_memory_equal(b.bytes, "%PDF-", 5);
+    assert_non_null(strstr((char *)b.bytes + b.size - 16, "%%EOF"));
+  }
+  free(b.bytes);
+}
+
+/* Small complexes and one field of each degree, by a formula, or filled with odd values. */
+typedef enum { SMOOTH, CONSTANT, ZERO, NOT_FINITE, MIXED, ENORMOUS, FILLS } fill;
+
+static double fill_value(fill how, int64_t i) {
+  switch (how) {
+  case CONSTANT:
+    return 3;
+  case ZERO:
+    return 0;
+  case NOT_FINITE:
+    return i % 2 ? NAN : INFINITY;
+  case MIXED:
+    return i % 3 == 0 ? NAN : i % 3 == 1 ? -INFINITY : sin((double)i);
+  case ENORMOUS:
+    return i % 2 ? 1e308 : -1e308;
+  default:
+    return sin(0.1 * (double)i) * 1e-4;
+  }
+}
+
+typedef struct {
+  cx *c[3]; /* plane, surface, solid */
+  double *value[3][CX_DEGREES], *vector[3];
+  uint8_t *mask[3][CX_DEGREES];
+  int small; /* figures with as little as possible, for tests that draw many */
+} world;
+
+static void world_fill(world *w, fill how) {
+  for (int m = 0; m < 3; m++) {
+    for (int k = 0; k <= w->c[m]->dim; k++)
+      for (int64_t i = 0; i < w->c[m]->n[k]; i++) w->value[m][k][i] = fill_value(how, i);
+    for (int64_t i = 0; i < w->c[m]->n[0] * w->c[m]->gdim; i++) w->vector[m][i] = fill_value(how, i);
+  }
+}
+
+static int hollow(int x, int y, int z) {
+  return x != 1 || y != 1 || z != 1;
+}
+static int solid(int x, int y, int z) {
+  (void)x, (void)y, (void)z;
+  return 1;
+}
+
+static void world_open(world *w, int smoke) {
+  w->small = !smoke;
+  if (smoke) {
+    assert_int_equal(cx_darcy(&w->c[0], "smoke"), DKHO_OK);
+    assert_int_equal(cx_torus(&w->c[1], "smoke"), DKHO_OK);
+    assert_int_equal(cx_cavity(&w->c[2], "smoke"), DKHO_OK);
+  } else {
+    w->c[0] = shape_planar(3, 2, 1, (const int[1][2]){{1, 0}}, 0.1);
+    w->c[1] = shape_torus(6, 4);
+    w->c[2] = shape_cubes(3, 3, 3, hollow, 0);
+  }
+  for (int m = 0; m < 3; m++) {
+    w->vector[m] = malloc((size_t)w->c[m]->n[0] * 3 * sizeof(double));
+    for (int k = 0; k <= w->c[m]->dim; k++) {
+      w->value[m][k] = malloc((size_t)w->c[m]->n[k] * sizeof(double));
+      w->mask[m][k] = malloc((size_t)w->c[m]->n[k]);
+      for (int64_t i = 0; i < w->c[m]->n[k]; i++) w->mask[m][k][i] = (uint8_t)(i % 8);
+    }
+  }
+  world_fill(w, SMOOTH);
+}
+
+static void world_close(world *w) {
+  for (int m = 0; m < 3; m++) {
+    free(w->vector[m]);
+    for (int k = 0; k <= w->c[m]->dim; k++) {
+      free(w->value[m][k]);
+      free(w->mask[m][k]);
+    }
+    cx_free(w->c[m]);
+  }
+}
+
+/* The figures, all of them, by number. */
+enum { COMPLEXES, FIELDS, FIELDS_SHARED, CHARTS, BARS, PHASE, FIGURES };
+
+static dkho_status draw_complexes(const world *w, const char *path, int force) {
+  static const int64_t betti[3][4] = {{1, 2, 0, 0}, {1, 2, 1, 0}, {1, 0, 1, 0}};
+  figure_complex item[3] = {{w->c[0], "plane", betti[0]},
+                            {w->c[1], "surface", NULL},
+                            {w->c[2], "solid, with a long title for its room", betti[2]}};
+  return figure_complexes(path, force, w->small ? 1 : 3, item + 2 * w->small);
+}
+
+static dkho_status draw_fields(const world *w, const char *path, int force) {
+  figure_sample row[3] = {
+      {"edges",
+       "a note",
+       w->c[0],
+       {"f", 2, 1, w->value[0][2]},
+       {"u", 1, 1, w->value[0][1]},
+       {"u", 1, 1, w->value[0][1]}},
+      {"vertices", NULL, w->c[1], {0}, {"u", 0, 1, w->value[1][0]}, {"u", 0, 1, w->value[1][0]}},
+      {"cells", NULL, w->c[2], {"f", 1, 1, w->value[2][1]}, {"u", 3, 1, w->value[2][3]}, {"u", 3, 1, w->value[2][3]}},
+  };
+  return figure_fields(path, force, 0, w->small ? 1 : 3, row + w->small);
+}
+
+static dkho_status draw_shared(const world *w, const char *path, int force) {
+  mesh_field none = {0}, b = {"B", 0, 3, w->vector[2]}, f = {"f", 2, 1, w->value[2][2]};
+  figure_sample row[2] = {{"vectors", NULL, w->c[2], none, b, b}, {"faces", NULL, w->c[2], none, f, f}};
+  return figure_fields(path, force, 1, w->small ? 1 : 2, row);
+}
+
+static dkho_status draw_charts(const world *w, const char *path, int force) {
+  static const char *const label[4] = {"one", "two", NULL, "a longer label"};
+  static const double x[4] = {1, 10, 1000, 2000};
+  int64_t n = w->c[0]->n[0];
+  chart_series line[2] = {{"training", n, w->value[0][0], w->value[0][0], 0, 1, 0, 0, NULL},
+                          {"validation", n, w->value[0][0], w->vector[0], 1, 1, 1, 0, NULL}};
+  chart_series dots[1] = {{"points", 4, x, w->value[0][0], 2, 0, 0, 1, label}},
+               none[1] = {{NULL, 0, NULL, NULL, 0, 1, 0, 0, NULL}};
+  chart panel[4] = {{"lines", "epoch", "error", 0, 1, 2, line},
+                    {"linear", "epoch", "error", 0, 0, 2, line},
+                    {NULL, "parameters", NULL, 1, 1, 1, dots},
+                    {"empty", NULL, NULL, 1, 0, 1, none}};
+  return figure_charts(path, force, 4, panel);
+}
+
+static dkho_status draw_bars(const world *w, const char *path, int force) {
+  static const char *const group[3] = {"full", "without the harmonic part", "x"}, *const name[2] = {"small", "large"};
+  bars panel[2] = {{"ablations", "RelL2", 0, 3, 2, group, name, w->value[0][0], w->value[0][1]},
+                   {NULL, "RelL2", 1, 3, 1, group, NULL, w->value[0][0], NULL}};
+  return figure_bars(path, force, 2, panel);
+}
+
+static dkho_status draw_phase(const world *w, const char *path, int force) {
+  phase_panel panel[3] = {{"(a) faces", w->c[0], 2, w->value[0][2], w->mask[0][2], 0.524, 2.18, 1.47},
+                          {"(b) edges", w->c[1], 1, w->value[1][1], w->mask[1][1], 0.7, NAN, 2.98},
+                          {"(c) vertices", w->c[2], 0, w->value[2][0], w->mask[2][0], 0.523, 2.91, 2.02}};
+  return figure_phase(path, force, 1, w->small ? 1 : 3, panel + 2 * w->small);
+}
+
+static dkho_status draw(int figure, const world *w, const char *path, int force) {
+  static dkho_status (*const call[FIGURES])(const world *, const char *, int) = {
+      draw_complexes, draw_fields, draw_shared, draw_charts, draw_bars, draw_phase};
+  return call[figure](w, path, force);
+}
+
+static void test_every_figure_in_every_format(void **state) {
+  (void)state;
+  char dir[64], path[128], name[32];
+  world w;
+  scratch_make(dir);
+  world_open(&w, 1);
+  for (int figure = 0; figure < FIGURES; figure++)
+    for (int k = 0; k < 3; k++) {
+      snprintf(name, sizeof name, "f%d.%s", figure, formats[k]);
+      if (draw(figure, &w, scratch_path(path, dir, name), 0) != DKHO_OK) fail_msg("%s: %s", name, fail_text());
+      check_file(path, formats[k]);
+    }
+  assert_int_equal(scratch_count(dir), 3 * FIGURES);
+  world_close(&w);
+  scratch_remove(dir);
+}
+
+/* Fields of every degree on every complex in a tiny panel, with arrows and marks; -1 when one of them failed. */
+static int draw_scenes(const world *w, canvas *page) {
+  for (int m = 0; m < 3; m++)
+    for (int k = 0; k <= w->c[m]->dim; k++) {
+      range r = {0};
+      range_add(&r, w->c[m]->n[k], w->value[m][k]);
+      colour_scale map;
+      colour_scale_set(&map, COLOUR_ERROR, k % 2 ? scale_log(&r, 3) : scale_linear(&r));
+      scene sc;
+      if (scene_open(&sc, page, w->c[m], 24, 20) != DKHO_OK) return -1;
+      scene_field(&sc, &(mesh_field){"u", k, 1, w->value[m][k]}, &map);
+      dkho_status s = scene_arrows(&sc, 0, w->vector[m], 5);
+      if (k < 3) scene_mark(&sc, &(mark){k, w->mask[m][k], 2, 1, {1, 0, 0}, 0.5, 0.1});
+      scene_place(&sc, 10 * k, 10 * m);
+      scene_close(&sc);
+      if (s != DKHO_OK) return -1;
+    }
+  return 0;
+}
+
+static void test_odd_values(void **state) {
+  (void)state;
+  char dir[64], path[128];
+  world w;
+  canvas page = {0};
+  scratch_make(dir);
+  world_open(&w, 0);
+  assert_int_equal(canvas_open(&page, scratch_path(path, dir, "scenes.png"), 0, 300, 200), DKHO_OK);
+  for (fill how = SMOOTH; how < FILLS; how++) {
+    world_fill(&w, how);
+    assert_int_equal(draw_scenes(&w, &page), 0);
+    for (int figure = FIELDS_SHARED; figure < FIGURES; figure++) {
+      if (draw(figure, &w, scratch_path(path, dir, "odd.png"), 1) != DKHO_OK)
+        fail_msg("figure %d, fill %d: %s", figure, (int)how, fail_text());
+      check_file(path, "png");
+    }
+  }
+  assert_int_equal(canvas_commit(&page), DKHO_OK);
+  assert_int_equal(scratch_count(dir), 2);
+  world_close(&w);
+  scratch_remove(dir);
+}
+
+static void test_same_bytes(void **state) {
+  (void)state;
+  char dir[64], path[2][128];
+  world w;
+  scratch_make(dir);
+  world_open(&w, 0);
+  scratch_path(path[0], dir, "a.png");
+  scratch_path(path[1], dir, "b.png");
+  for (int figure = 0; figure < FIGURES; figure++) {
+    for (int i = 0; i < 2; i++) assert_int_equal(draw(figure, &w, path[i], 1), DKHO_OK);
+    blob a = slurp(path[0]), b = slurp(path[1]);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.bytes, b.bytes, a.size);
+    free(a.bytes);
+    free(b.bytes);
+  }
+  world_close(&w);
+  scratch_remove(dir);
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  char dir[64], path[128];
+  static const char *const bad[4] = {"a.jpg", "png", "a.png.bak", "a."};
+  world w;
+  scratch_make(dir);
+  world_open(&w, 0);
+  for (int figure = 0; figure < FIGURES; figure++) {
+    for (int i = 0; i < 4; i++) assert_int_equal(draw(figure, &w, scratch_path(path, dir, bad[i]), 0), DKHO_E_INPUT);
+    assert_int_equal(draw(figure, &w, "no-such-directory/a.png", 0), DKHO_E_IO);
+    assert_int_equal(scratch_count(dir), 0);
+  }
+  FILE *f = fopen(scratch_path(path, dir, "kept.PNG"), "w");
+  fputs("kept", f);
+  fclose(f);
+  for (int figure = 0; figure < FIGURES; figure++) {
+    assert_int_equal(draw(figure, &w, path, 0), DKHO_E_EXISTS);
+    blob b = slurp(path);
+    assert_string_equal((char *)b.bytes, "kept");
+    free(b.bytes);
+    assert_int_equal(scratch_count(dir), 1);
+  }
+  assert_int_equal(draw(CHARTS, &w, path, 1), DKHO_OK);
+  check_file(path, "png");
+  assert_int_equal(figure_complexes(path, 1, 0, NULL), DKHO_E_INPUT);
+  assert_int_equal(figure_charts(path, 1, 0, NULL), DKHO_E_INPUT);
+  assert_int_equal(figure_bars(path, 1, 1, &(bars){0}), DKHO_E_INPUT);
+  assert_int_equal(figure_fields(path, 1, 0, 0, NULL), DKHO_E_INPUT);
+  assert_int_equal(figure_phase(path, 1, 0, 1, NULL), DKHO_E_INPUT);
+  world_close(&w);
+  scratch_remove(dir);
+}
+
+/* A figure whose n-th allocation fails says so and leaves neither file nor memory. */
+static void test_no_memory(void **state) {
+  (void)state;
+  char dir[64], path[128];
+  world w;
+  scratch_make(dir);
+  world_open(&w, 0);
+  scratch_path(path, dir, "a.png");
+  size_t before = mem_live_blocks();
+  for (int figure = 0; figure < FIGURES; figure++) {
+    if (figure == FIELDS) continue; /* the shared one takes the same way, and arrows */
+    dkho_status s = DKHO_E_MEMORY;
+    for (int n = 1; s != DKHO_OK; n++) {
+      mem_fail_at(n);
+      s = draw(figure, &w, path, 0);
+      mem_fail_at(0);
+      assert_true(s == DKHO_OK || s == DKHO_E_MEMORY);
+      assert_int_equal(mem_live_blocks(), before);
+      assert_int_equal(scratch_count(dir), s == DKHO_OK);
+      if (s == DKHO_OK) assert_true(n > 3);
+    }
+    unlink(path);
+  }
+  world_close(&w);
+  scratch_remove(dir);
+}
+
+/* The cut of a block takes a quarter of its height: areas of what is left follow from elementary geometry, with the
+ * planes through vertices (side 2) and between them (side 3). */
+static void area_of_parts(const surface *s, double area[3]) {
+  memset(area, 0, 3 * sizeof *area);
+  for (int64_t i = 0; i < s->patches; i++) {
+    const patch *p = &s->patch[i];
+    double a[3], b[3], n2 = 0;
+    for (int k = 0; k < 3; k++) a[k] = p->p[1][k] - p->p[0][k], b[k] = p->p[2][k] - p->p[0][k];
+    for (int k = 0; k < 3; k++) n2 += pow(a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3], 2);
+    area[p->part] += sqrt(n2) / 2;
+  }
+}
+
+static void test_cut(void **state) {
+  (void)state;
+  static const double expected[3][3] = {{24 - 6, 0, 4}, {54 - 13.5, 0, 9}, {54 - 13.5, 6 - 1.5, 9 - 1}};
+  for (int which = 0; which < 3; which++) {
+    int side = which == 0 ? 2 : 3;
+    cx *c = shape_cubes(side, side, side, which == 2 ? hollow : solid, 0);
+    double centre[3] = {side / 2.0, side / 2.0, side / 2.0}, area[3];
+    surface s;
+    assert_int_equal(surface_open(&s, c, centre), DKHO_OK);
+    area_of_parts(&s, area);
+    for (int p = 0; p < 3; p++) assert_near(area[p], expected[which][p], 1e-9);
+    for (int64_t i = 0; i < s.patches; i++) /* weights give the positions back, and nothing stands in the cut */
+      for (int j = 0; j < 3; j++) {
+        const patch *p = &s.patch[i];
+        assert_true(surface_gone(&s, p->p[j]) < 1e-9);
+        for (int k = 0; k < 3; k++) {
+          double x = 0;
+          for (int m = 0; m <= p->degree; m++)
+            x += p->w[j][m] * c->x[3 * c->vert[p->degree][p->simplex * (p->degree + 1) + m] + k];
+          assert_near(x, p->p[j][k], 1e-9);
+        }
+      }
+    for (int64_t i = 0; i < s.strokes; i++)
+      for (int j = 0; j < 2; j++) assert_true(surface_gone(&s, s.stroke[i].p[j]) < 1e-9);
+    surface_close(&s);
+    cx_free(c);
+  }
+}
+
+/* The colour of a sample in the middle of the panel. */
+static uint32_t middle(const scene *sc, double x, double y) {
+  return sc->r.pixel[(size_t)(y * sc->r.h) * (size_t)sc->r.w + (size_t)(x * sc->r.w)];
+}
+
+static void assert_colour(uint32_t pixel, rgb c) {
+  assert_true(fabs((pixel >> 16 & 255) - 255 * c.r) < 1.6);
+  assert_true(fabs((pixel >> 8 & 255) - 255 * c.g) < 1.6);
+  assert_true(fabs((pixel & 255) - 255 * c.b) < 1.6);
+}
+
+/* On the plane a linear vertex field is coloured exactly; faces have their own value; holes stay white; values that are
+ * not finite are grey. On a sphere a triangle in front hides those behind. */
+static void test_scene_colours(void **state) {
+  (void)state;
+  char dir[64], path[128];
+  scratch_make(dir);
+  canvas page = {0};
+  assert_int_equal(canvas_open(&page, scratch_path(path, dir, "a.png"), 0, 200, 200), DKHO_OK);
+  cx *c = shape_planar(3, 3, 1, (const int[1][2]){{1, 1}}, 0.0);
+  double v[64];
+  colour_scale map;
+  colour_scale_set(&map, COLOUR_SEQUENTIAL, (scale){0, 3, 0});
+  for (int64_t i = 0; i < c->n[0]; i++) v[i] = c->x[2 * i];
+  scene sc;
+  assert_int_equal(scene_open(&sc, &page, c, 100, 100), DKHO_OK);
+  scene_field(&sc, &(mesh_field){"x", 0, 1, v}, &map);
+  double margin = 2.0 / 100; /* of the panel */
+  for (int i = 0; i < 8; i++) {
+    double at = (i + 0.5) / 8, x = (at - margin) / (1 - 2 * margin) * 3;
+    assert_colour(middle(&sc, at, 0.2), colour_of(&map, x));
+  }
+  assert_int_equal(middle(&sc, 0.5, 0.5), 0xffffff);
+  for (int64_t i = 0; i < c->n[2]; i++) v[i] = i == 0 ? NAN : (double)(i % 3);
+  scene_field(&sc, &(mesh_field){"f", 2, 1, v}, &map);
+  double centroid[128];
+  cx_centroids(c, 2, centroid);
+  for (int64_t i = 0; i < c->n[2]; i++) {
+    double x = margin + centroid[2 * i] / 3 * (1 - 2 * margin),
+           y = 1 - margin - centroid[2 * i + 1] / 3 * (1 - 2 * margin);
+    assert_colour(middle(&sc, x, y), i == 0 ? COLOUR_MISSING : colour_of(&map, v[i]));
+  }
+  scene_close(&sc);
+  cx_free(c);
+
+  c = shape_torus(24, 16); /* in the middle of the picture is the hole; below it the near side */
+  assert_int_equal(scene_open(&sc, &page, c, 100, 100), DKHO_OK);
+  scene_plain(&sc, (rgb[3]){{0, 0, 1}, {0, 1, 0}, {1, 0, 0}});
+  assert_int_equal(middle(&sc, 0.5, 0.5), 0xffffff);
+  uint32_t near = middle(&sc, 0.5, 0.6);
+  assert_int_equal(near >> 8, 0); /* only blue, more or less lit */
+  assert_in_range(near & 255, 100, 255);
+  scene_close(&sc);
+  cx_free(c);
+  canvas_abort(&page);
+  assert_int_equal(scratch_count(dir), 0);
+  scratch_remove(dir);
+}
+
+/* Later paint at equal depth wins, nearer paint wins whatever the order; two triangles of translucent paint show no
+ * edge between them. */
+static void test_raster(void **state) {
+  (void)state;
+  raster r;
+  assert_int_equal(raster_open(&r, 20, 20, 3), DKHO_OK);
+  corner a = {0, 0, 0, 1}, b = {60, 0, 0, 1}, c = {60, 60, 0, 1}, d = {0, 60, 0, 1};
+  const paint blue = {.colour = {0, 0, 1}, .alpha = 1}, red = {.colour = {1, 0, 0}, .alpha = 1};
+  const paint veil = {.colour = {0, 0, 0}, .alpha = 0.5};
+  raster_triangle(&r, (corner[3]){a, b, c}, NULL, &blue);
+  raster_triangle(&r, (corner[3]){a, c, d}, NULL, &blue);
+  raster_triangle(&r, (corner[3]){a, c, b}, NULL, &veil);
+  raster_triangle(&r, (corner[3]){a, c, d}, NULL, &veil);
+  for (int i = 0; i < 60 * 60; i++) assert_int_equal(r.pixel[i], 0x000080);
+  a.z = b.z = c.z = -1;
+  raster_triangle(&r, (corner[3]){a, b, c}, NULL, &red);
+  assert_int_equal(r.pixel[60 * 10 + 30], 0x000080);
+  raster_line(&r, (corner[2]){{NAN, 0, 0, 1}, {1, 1, 0, 1}}, 3, NULL, &red);
+  raster_line(&r, (corner[2]){{-1e9, 30.5, 0, 1}, {1e9, 30.5, 0, 1}}, 2.5, NULL, &red);
+  for (int x = 0; x < 60; x++) assert_int_equal(r.pixel[60 * 30 + x], 0xff0000);
+  assert_int_equal(r.pixel[60 * 33], 0x000080);
+  raster_disc(&r, (corner){10, 10, 1, 1}, 5, 3, 0, 0, &red);
+  assert_int_equal(r.pixel[60 * 10 + 10], 0x000080);
+  assert_int_equal(r.pixel[60 * 10 + 14], 0xff0000);
+  raster_resolve(&r);
+  assert_int_equal(r.w, 20);
+  assert_int_equal(r.pixel[20 * 15 + 15], 0x000080);
+  raster_close(&r);
+}
+
+/* Lightness rises or falls evenly, steps are even to a factor, the two arms of the diverging map weigh the same. */
+static void test_colour_maps(void **state) {
+  (void)state;
+  for (colour_map map = COLOUR_SEQUENTIAL; map <= COLOUR_PALE; map++) {
+    double before[3], lab[3], least = 1, most = 0, first = 0;
+    enum { N = 64 };
+    for (int i = 0; i <= N; i++) {
+      rgb c = colour_at(map, (double)i / N);
+      assert_true(c.r >= 0 && c.r <= 1 && c.g >= 0 && c.g <= 1 && c.b >= 0 && c.b <= 1);
+      rgb_oklab(c, lab);
+      if (i > 0) {
+        double step = hypot(hypot(lab[0] - before[0], lab[1] - before[1]), lab[2] - before[2]);
+        double rise = lab[0] - before[0];
+        if (i == 1) first = rise;
+        if (map != COLOUR_DIVERGING) assert_near(rise, first, 1e-3);
+        least = fmin(least, step);
+        most = fmax(most, step);
+      }
+      memcpy(before, lab, sizeof lab);
+    }
+    assert_true(most < 2.2 * least);
+  }
+  for (int i = 0; i <= 32; i++) {
+    double low[3], high[3];
+    rgb_oklab(colour_at(COLOUR_DIVERGING, 0.5 - i / 64.0), low);
+    rgb_oklab(colour_at(COLOUR_DIVERGING, 0.5 + i / 64.0), high);
+    assert_near(low[0], high[0], 1e-3);
+  }
+  rgb c = rgb_mix(rgb_hex(0x336699), rgb_hex(0xffffff), 0);
+  assert_near(c.g, 0x66 / 255.0, 1e-6);
+  for (int i = 0; i < 8; i++)
+    for (int j = 0; j < i; j++) {
+      double a[3], b[3];
+      rgb_oklab(colour_category(i), a);
+      rgb_oklab(colour_category(j), b);
+      assert_true(hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]) > 0.09);
+    }
+}
+
+static void test_ticks(void **state) {
+  (void)state;
+  static const double odd[][2] = {{0, 1}, {-3, 7}, {0, 1e-7}, {1e6, 1.2e6}, {-1e290, 1e290}, {99.9, 100.1}};
+  ticks t;
+  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+    for (int wanted = 2; wanted < 9; wanted++) {
+      scale s = {odd[i][0], odd[i][1], 0};
+      ticks_make(&t, &s, wanted);
+      assert_in_range(t.count, 1, wanted + 1);
+      for (int k = 0; k < t.count; k++) {
+        assert_true(scale_unit(&s, t.at[k].value) > -1e-6 && scale_unit(&s, t.at[k].value) < 1 + 1e-6);
+        for (int m = 0; m < k; m++) assert_string_not_equal(t.at[k].label, t.at[m].label);
+      }
+    }
+  ticks_make(&t, &(scale){-2e-5, 2e-5, 0}, 4);
+  assert_string_equal(t.factor, "×10⁻⁵");
+  assert_string_equal(t.at[0].label, "−2");
+  ticks_make(&t, &(scale){1e-3, 1, 1}, 5);
+  int labelled = 0;
+  for (int k = 0; k < t.count; k++) labelled += !t.at[k].minor;
+  assert_int_equal(labelled, 4);
+  assert_string_equal(t.at[0].label, "10⁻³");
+  ticks_make(&t, &(scale){1e-200, 1e200, 1}, 5);
+  assert_in_range(t.count, 3, 8);
+  char text[32];
+  count_text(text, 1234567);
+  assert_string_equal(text, "1,234,567");
+  number_text(text, 0.0179);
+  assert_string_equal(text, "0.0179");
+  number_text(text, -1.234e-5);
+  assert_string_equal(text, "−1.2×10⁻⁵");
+  number_text(text, NAN);
+  assert_string_equal(text, "–");
+}
+
+static void test_scales(void **state) {
+  (void)state;
+  range r = {0};
+  scale s = scale_linear(&r);
+  assert_true(s.lo < s.hi);
+  s = scale_log(&r, 3);
+  assert_true(s.lo > 0 && s.lo < s.hi);
+  range_add(&r, 4, (double[]){NAN, INFINITY, 5, -INFINITY});
+  assert_int_equal(r.count, 1);
+  s = scale_linear(&r);
+  assert_true(s.lo < 5 && s.hi > 5);
+  range_add(&r, 2, (double[]){-1, 1e-9});
+  s = scale_log(&r, 3);
+  assert_near(s.lo, 5e-3, 1e-12);
+  s = scale_about_zero(&r);
+  assert_near(scale_unit(&s, 0), 0.5, 1e-12);
+  range_add(&r, 2, (double[]){-1e308, 1e308});
+  s = scale_linear(&r);
+  assert_true(isfinite(s.hi - s.lo));
+  double sorted[5];
+  assert_int_equal(finite_sorted(5, (double[]){3, NAN, 1, 2, INFINITY}, sorted), 3);
+  assert_near(quantile(3, sorted, 0.75), 2.5, 1e-12);
+  assert_near(quantile(1, sorted, 0.95), 1, 1e-12);
+}
+
+/* A text that is too long stays inside its room. */
+static void test_text_fits(void **state) {
+  (void)state;
+  char dir[64], path[128];
+  canvas page = {0};
+  scratch_make(dir);
+  assert_int_equal(canvas_open(&page, scratch_path(path, dir, "a.png"), 0, 300, 40), DKHO_OK);
+  text_style style = {12, 0, {0, 0, 0}};
+  assert_true(text_width(&page, style, "wide") > text_width(&page, style, "wi"));
+  text_fit(&page, 2, 25, 80, ALIGN_START, 0, style, "Überaus lange Überschrift, die nirgends hineinpasst");
+  cairo_surface_flush(page.surface);
+  const unsigned char *row = cairo_image_surface_get_data(page.surface);
+  int stride = cairo_image_surface_get_stride(page.surface), dark = 0;
+  for (int y = 0; y < 80; y++)
+    for (int x = 0; x < 600; x++) {
+      int ink = row[y * stride + 4 * x] < 250;
+      dark += ink;
+      if (x > 2 * (2 + 80 + 1)) assert_false(ink);
+    }
+  assert_true(dark > 100);
+  canvas_abort(&page);
+  canvas_abort(&page);
+  assert_int_equal(scratch_count(dir), 0);
+  scratch_remove(dir);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_figure_in_every_format),
+      cmocka_unit_test(test_odd_values),
+      cmocka_unit_test(test_same_bytes),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_cut),
+      cmocka_unit_test(test_scene_colours),
+      cmocka_unit_test(test_raster),
+      cmocka_unit_test(test_colour_maps),
+      cmocka_unit_test(test_ticks),
+      cmocka_unit_test(test_scales),
+      cmocka_unit_test(test_text_fits),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
