@@ -41,7 +41,7 @@ static double edge_vector(const cx *c, int32_t a, int32_t b, double *u) {
 /* Aspect: longest edge over shortest altitude 2A/L, times √3/2. */
 static void measure_triangle(const cx *c, int64_t i, cx_quality *q) {
   const int32_t *v = c->vert[2] + 3 * i;
-  double longest = 0, u[3], w[3];
+  double longest = 0, u[3] = {0}, w[3] = {0};
   for (int j = 0; j < 3; j++) {
     edge_vector(c, v[j], v[(j + 2) % 3], w);
     longest = fmax(longest, edge_vector(c, v[j], v[(j + 1) % 3], u));
@@ -53,7 +53,7 @@ static void measure_triangle(const cx *c, int64_t i, cx_quality *q) {
 /* Aspect: longest edge over shortest altitude 3V/A, times √(2/3). */
 static void measure_tet(const cx *c, int64_t i, cx_quality *q) {
   const int32_t *v = c->vert[3] + 4 * i;
-  double longest = 0, largest = 0, along[3], u[3], w[3];
+  double longest = 0, largest = 0, along[3] = {0}, u[3] = {0}, w[3] = {0};
   for (int a = 0; a < 4; a++) {
     largest = fmax(largest, c->measure[2][c->face[3][4 * i + a]]);
     for (int b = a + 1; b < 4; b++) {

@@ -3,6 +3,7 @@
 #include "mesh/cx_impl.h"
 #include "base/report.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,7 @@ static dkho_status fill(const raw *m, const table *t, cx *c, int32_t *const *lab
   TRY(cx_name_labels(c, t->labels, t->name));
   for (int k = 0; k <= c->dim; k++) {
     int used = 0;
+    assert(label[k]);
     for (int64_t i = 0; i < c->n[k]; i++) used |= label[k][i] != 0;
     if (used) TRY(cx_set_labels(c, k, label[k]));
   }

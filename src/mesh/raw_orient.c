@@ -64,7 +64,7 @@ static void link_sides(surface *f, const side *s, int64_t sides) {
     }
   }
   for (int64_t i = 0; i < f->n; i++)
-    for (int e = filled[i]; e < 3; e++) f->next[3 * i + e] = -1;
+    for (int e = (uint8_t)filled[i]; e < 3; e++) f->next[3 * i + e] = -1;
 }
 
 /* Breadth first from `seed`: flip of the whole component, turned round if more than half would turn. Number of

@@ -5,6 +5,7 @@
  * together or one by one, which is the same to a decoder that lets padding occur anywhere. */
 #include "mesh/read_vtu.h"
 
+#include <assert.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -64,6 +65,7 @@ static dkho_status take(source *in, const char *field, unsigned char *out, uint6
 /* The bits of a value of `size` bytes, whatever the order of its bytes and of the machine's. */
 static uint64_t bits_of(const unsigned char *p, size_t size, int big) {
   uint64_t bits = 0;
+  assert(p);
   for (size_t i = 0; i < size; i++) bits = bits << 8 | p[big ? i : size - 1 - i];
   return bits;
 }

@@ -56,7 +56,7 @@ static var mul_present(tape *t, var a, var b) {
 
 static controls layer_controls(recorder *r, int l, const var *z) {
   tape *t = r->t;
-  controls c;
+  controls c = {0};
   c.tau = op_unary(t, FN_SIGMOID, r->f->tau_range, r->f->tau_lo, tensor(r, "layer%d.t", l));
   var sigma = op_unary(t, FN_SOFTPLUS, 1, 1e-4, tensor(r, "layer%d.s", l));
   r->net->tau[l] = c.tau;
@@ -94,7 +94,7 @@ static var feedback(recorder *r, int l, int s, int k, const controls *c, const v
 /* R synchronous substeps; theta is overwritten. gate and lag arrive as plain maps. */
 static void relate(recorder *r, int l, controls *c, var *theta) {
   tape *t = r->t;
-  var drift[CX_DEGREES], rate[CX_DEGREES];
+  var drift[CX_DEGREES] = {0}, rate[CX_DEGREES] = {0};
   for (int k = 0; k < r->f->degrees; k++) {
     c->gate[k] = op_fn(t, FN_TANH, c->gate[k]);
     c->lag[k] = op_unary(t, FN_TANH, r->f->lag_scale, 0, c->lag[k]);
@@ -103,7 +103,7 @@ static void relate(recorder *r, int l, controls *c, var *theta) {
   }
   memcpy(r->net->theta[l][0], theta, sizeof r->net->theta[l][0]);
   for (int s = 0; s < r->f->substeps; s++) {
-    var next[CX_DEGREES];
+    var next[CX_DEGREES] = {0};
     for (int k = 0; k < r->f->degrees; k++) {
       const var term[3] = {theta[k], drift[k], op_scale(t, rate[k], feedback(r, l, s, k, c, theta))};
       next[k] = sum_present(t, 3, (const double[]){1, -1, -1}, term);
@@ -149,7 +149,7 @@ static var carrier(tape *t, var drive, var gate, var lag) {
 static void plain_layer(recorder *r, int l, var *z, const var *z0) {
   tape *t = r->t;
   controls c = layer_controls(r, l, z);
-  var x[CX_DEGREES];
+  var x[CX_DEGREES] = {0};
   for (int k = 0; k < r->f->degrees; k++) x[k] = carrier(t, c.drive[k], c.gate[k], c.lag[k]);
   for (int k = 0; k < r->f->degrees; k++) {
     const var term[2] = {k > 0 ? geometry_d(r->g, t, k - 1, x[k - 1]) : VAR_NONE,
