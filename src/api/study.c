@@ -12,7 +12,7 @@
 /* What each budget does. smoke is for tests; quick uses a part of the samples and epochs; paper is the paper's. */
 static const study_budget budgets[] = {
     {"smoke", "smoke", 64, 6, 0},
-    {"demo", "main", 160, 24, 0},
+    {"demo", "smoke", 600, 60, 0},
     {"quick", "main", 600, 40, 0},
     {"paper", "main", 0, 0, 1},
 };

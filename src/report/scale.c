@@ -140,7 +140,11 @@ static void linear_ticks(ticks *t, const scale *s, int wanted) {
   for (int i = 3; i >= 0; i--)
     if (nice[i] * base >= raw * 0.999) step = nice[i] * base;
   double first = ceil(s->lo / step - 1e-9), last = floor(s->hi / step + 1e-9);
-  double largest = fmax(fabs(first), fabs(last)) * step;
+  if (last - first < 1) { /* one tick tells no scale: half a decade is fine enough for two */
+    step /= step > 4 * base ? 5 : 2;
+    first = ceil(s->lo / step - 1e-9), last = floor(s->hi / step + 1e-9);
+  }
+  double largest = fmax(fabs(s->lo), fabs(s->hi));
   int power = (int)floor(log10(fmax(largest, TINY_VALUE)) + 1e-9), shift = power >= 4 || power < -2 ? power : 0;
   int decimals = shift - (int)floor(log10(step) + 1e-9);
   if (decimals < 0) decimals = 0;
