@@ -8,7 +8,7 @@ const verb verb_reproduce = {
     "reproduce",
     "the paper's tables and figures, our numbers beside the printed ones",
     "darcy|torus|cavity|all --budget smoke|quick|paper -o DIR",
-    "Makes the data, trains DKHO for every target (and its ablations with equal budgets), judges, compares with "
+    "Makes the data, trains DKHO for every target (--ablations: its variants too), judges, compares with "
     "trivial\n"
     "predictors, linear regression and the classical solver, looks at the phase, and writes table.md, table.csv, "
     "result.json\n"
@@ -16,7 +16,7 @@ const verb verb_reproduce = {
     "Budgets: smoke (a minute, coarse mesh), quick (tens of minutes, a part of the samples and epochs), paper (all of\n"
     "them, small and large models). heat and reaction, which the paper does not have, work too.\n\n"
     "  dkho reproduce darcy --budget quick -o results\n"
-    "  dkho reproduce torus --budget smoke --target u --no-ablations -o trial",
+    "  dkho reproduce torus --budget smoke --target u --ablations -o trial",
     run,
 };
 
@@ -33,14 +33,13 @@ static int print_done(const char *dir, char *text, int as_json) {
 static int run(int argc, char **argv) {
   dkho_reproduce_options o = {.budget = "quick"};
   const char *out = NULL;
-  int plain = 0;
   int64_t epochs = 0;
   const opt opts[] = {
       {"--budget", OPT_TEXT, &o.budget, "B", "smoke, quick (default) or paper"},
       {"-o", OPT_TEXT, &out, "DIR", "folder of everything that is made"},
       {"--target", OPT_TEXT, &o.target, "T", "only this target"},
       {"--size", OPT_TEXT, &o.size, "S", "small, large or both (default: small; both for paper)"},
-      {"--no-ablations", OPT_FLAG, &plain, NULL, "leave the variants out"},
+      {"--ablations", OPT_FLAG, &o.ablations, NULL, "the variants without one component too, with equal budgets"},
       {"--samples", OPT_INT, &o.samples, "N", "samples in all (default: the budget's)"},
       {"--epochs", OPT_INT, &epochs, "N", "passes over the training samples (default: the budget's)"},
       {0},
@@ -52,7 +51,7 @@ static int run(int argc, char **argv) {
   if (nargs != 1 || !out) return misuse(&verb_reproduce, "give one problem (or all) and -o DIR");
   if (epochs < 0 || epochs > 1000000 || o.samples < 0)
     return misuse(&verb_reproduce, "--epochs and --samples: expected numbers ≥ 0");
-  o.epochs = (int)epochs, o.ablations = !plain;
+  o.epochs = (int)epochs;
   o.seed = (uint64_t)shared.seed, o.threads = (int)shared.threads, o.stop = stop_asked;
   stop_watch();
   dkho_status status = dkho_reproduce(args[0], out, &o, &text);

@@ -13,7 +13,7 @@
 static const study_budget budgets[] = {
     {"smoke", "smoke", 64, 6, 0},
     {"demo", "smoke", 600, 60, 0},
-    {"quick", "main", 600, 40, 0},
+    {"quick", "main", 400, 40, 0},
     {"paper", "main", 0, 0, 1},
 };
 enum { BUDGETS = sizeof budgets / sizeof *budgets };
@@ -175,11 +175,11 @@ static dkho_status estimate(study *s) {
     TRY(stop_asked(s));
     dkho_train_options o;
     run_config cfg = {0};
-    pace p = {0};
+    double step = 0;
     train_options(s, r, &o);
     dkho_status st = config_resolve(&cfg, s->d, s->data, &o);
-    if (st == DKHO_OK) st = pace_measure(&p, s->d, &cfg, s->threads);
-    seconds += pace_total(&p, cfg.epochs - epochs_done(r), trains, vals);
+    if (st == DKHO_OK) st = pace_measure(&step, s->d, &cfg, s->threads);
+    seconds += pace_total(step, cfg.epochs - epochs_done(r), trains, vals);
     config_free(&cfg);
     TRY(st);
     left++;
@@ -258,7 +258,7 @@ static dkho_status gather(const char *dir, json_t **out) {
 dkho_status dkho_reproduce(const char *problem_name, const char *dir, const dkho_reproduce_options *options,
                            char **json) {
   static const char *const paper[] = {"darcy", "torus", "cavity"};
-  dkho_reproduce_options plain = {.seed = 42, .ablations = 1};
+  dkho_reproduce_options plain = {.seed = 42};
   const dkho_reproduce_options *o = options ? options : &plain;
   int all = strcmp(problem_name, "all") == 0;
   study *s;

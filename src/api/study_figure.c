@@ -218,7 +218,7 @@ static dkho_status ablation_figure(const study *s, const json_t *result) {
   return DKHO_OK;
 }
 
-/* Points (parameters, RelL2) of one source on a target. */
+/* Points (parameters, RelL2) of one source on a target; ablations are left to their own figure. */
 static int64_t collect(const json_t *target, const char *source, double *x, double *y, const char **label) {
   int64_t n = 0;
   size_t i;
@@ -227,7 +227,9 @@ static int64_t collect(const json_t *target, const char *source, double *x, doub
     const char *from = json_string_value(json_object_get(row, "source"));
     const json_t *p = json_object_get(row, "parameters"),
                  *v = json_object_get(json_object_get(row, "metrics"), "rel_l2");
-    if (n == POINTS || !from || strcmp(from, source) != 0 || !json_is_number(p) || !json_is_number(v)) continue;
+    if (n == POINTS || !from || strcmp(from, source) != 0 ||
+        strchr(json_string_value(json_object_get(row, "name")), ',') || !json_is_number(p) || !json_is_number(v))
+      continue;
     x[n] = json_number_value(p), y[n] = json_number_value(v);
     label[n++] = json_string_value(json_object_get(row, "name"));
   }

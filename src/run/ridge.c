@@ -36,7 +36,8 @@ static void read_inputs(const dataset *d, int64_t sample, int64_t from, int64_t 
     int64_t n = entries(d, f), lo = from > at ? from - at : 0, hi = from + count - at < n ? from + count - at : n;
     const float *v = f->role == DATA_INPUT ? dataset_value(d, i, sample) : NULL;
     const double *g = v ? NULL : dataset_global(d, i, sample);
-    for (int64_t k = lo; k < hi; k++) out[at + k - from] = ((v ? (double)v[k] : g[k]) - f->shift) / f->scale;
+    double unit = 1 / (f->scale * sqrt((double)n));
+    for (int64_t k = lo; k < hi; k++) out[at + k - from] = ((v ? (double)v[k] : g[k]) - f->shift) * unit;
     at += n;
   }
 }
@@ -218,7 +219,7 @@ dkho_status ridge_choose(const ridge *r, int target, int64_t count, const int64_
   for (int64_t i = 0; i < r->trains; i++) trace += r->gram[i * r->trains + i];
   s = gram(r, count, sample, cross);
   for (int e = 0; s == DKHO_OK && e < RIDGE_GRID; e++) {
-    double l = fmax(trace / (double)r->trains, 1e-300) * pow(10, -e);
+    double l = fmax(trace / (double)r->trains, 1e-300) * pow(10, RIDGE_TOP - e);
     memcpy(weight, cross, (size_t)(r->trains * count) * sizeof *weight);
     s = solve(r, l, count, weight, room);
     if (s == DKHO_E_NOCONV) { /* smaller ones will not do either */

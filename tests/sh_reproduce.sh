@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# From nothing to tables and figures; what is finished is kept, what was stopped goes on to the same figures; what is not there
+# is refused with what is. Usage: sh_reproduce.sh SOURCE_DIR BUILD_DIR
+set -euo pipefail
+dkho=$2/dkho
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cd "$work"
+tiny=(--budget smoke --samples 20 --epochs 2 --quiet)
+refuse() { # TEXT COMMAND…: fails, and says TEXT
+  local text=$1; shift
+  if "$@" >out 2>err; then echo "accepted: $*" >&2; exit 1; fi
+  grep -qF "$text" err || { echo "expected '$text', found:" >&2; cat err >&2; exit 1; }
+}
+refuse "unknown problem 'stokes'; there are darcy" "$dkho" reproduce stokes -o d
+refuse "there are smoke, demo, quick, paper" "$dkho" reproduce darcy --budget lavish -o d
+refuse "it has p, q, w" "$dkho" reproduce darcy --target z -o d
+refuse "there are small, large, both" "$dkho" reproduce darcy --size huge -o d
+[ ! -e d ] # nothing was begun
+
+"$dkho" reproduce darcy "${tiny[@]}" -o d
+for part in table.md table.csv result.json darcy/result.json darcy/data.st darcy/honest-p.json darcy/pair-small.json \
+  figures/darcy-{training,fields,parameters,phase}.{png,pdf}; do [ -s "d/$part" ] || { echo "no $part"; exit 1; }; done
+grep -q '^| DKHO-large | paper | 243363 .* 0.0155 ' d/table.md
+grep -q '^| DKHO-small | ours, smoke | 64475 ' d/table.md
+grep -q '^| ridge | ours, smoke ' d/table.md
+grep -q 'contradict each other' d/table.md
+grep -q 'pays after solves' d/table.md
+grep -q '^darcy,q,1,DKHO-small,ours,smoke,64475,curl_fid,' d/table.csv
+# again: nothing is trained or judged twice
+before=$(stat -c %Y.%i d/darcy/data.st d/darcy/runs/*/best.st d/darcy/honest-*.json d/darcy/phase-*.json)
+"$dkho" reproduce darcy "${tiny[@]}" -o d
+[ "$before" = "$(stat -c %Y.%i d/darcy/data.st d/darcy/runs/*/best.st d/darcy/honest-*.json d/darcy/phase-*.json)" ]
+refuse "choose another folder" "$dkho" reproduce darcy --budget smoke --samples 24 -o d
+
+# stopped half-way and taken up again: the same figures
+"$dkho" reproduce torus --target u --ablations "${tiny[@]}" -o whole
+for delay in 0.3 1 2; do
+  timeout -s INT $delay "$dkho" reproduce torus --target u --ablations "${tiny[@]}" -o parts 2>/dev/null || true
+done
+"$dkho" reproduce torus --target u --ablations "${tiny[@]}" -o parts
+cmp whole/table.csv parts/table.csv
+[ -s whole/figures/torus-ablations.png ]
+grep -q '^| rotated | ours, smoke ' whole/table.md
+
+# eval and phase on what was trained
+run=whole/torus/runs/u-small
+refuse "it has mse, rel_l2" "$dkho" eval $run --metric curl_fid
+"$dkho" eval $run $run-no_phase --metric rel_l2 --honest --quiet >out
+[ "$(grep -c rel_l2 out)" = 1 ]
+grep -q 'rotated.*ridge' out
+"$dkho" eval d/darcy/runs/q-small d/darcy/runs/w-small --pair --quiet | grep -q '^pair '
+refuse "neighbouring degrees" "$dkho" eval d/darcy/runs/w-small d/darcy/runs/q-small --pair
+for threads in 1 3; do "$dkho" phase $run --json --threads $threads >phase$threads; done
+cmp phase1 phase3
+if "$dkho" phase $run --zero-diagonal --json | cmp -s - phase1; then echo "the diagonal made no difference"; exit 1; fi
+refuse "the variants that have are full, no_harmonic" "$dkho" phase $run-no_phase
+refuse "expected a fraction" "$dkho" phase $run --q 1.5
+echo "1 passed, 0 failed"
