@@ -293,6 +293,50 @@ static void test_evaluate(void **state) {
   REFUSED(DKHO_E_IO, dkho_evaluate(w.run, scratch_path(path, w.dir, "none.st"), "test", 1, &json), "none.st");
 }
 
+static void test_judging(void **state) {
+  (void)state;
+  char *json, upper[256];
+  double gap, again;
+  FINE(dkho_metric_list(w.run, NULL, &json));
+  assert_true(strstr(json, "\"rel_l2\"") && strstr(json, "\"better\""));
+  dkho_text_free(json);
+  FINE(dkho_honesty(w.run, NULL, 1, &json));
+  assert_true(strstr(json, "\"rows\"") && strstr(json, "\"cost\""));
+  dkho_text_free(json);
+  FINE(dkho_phase(w.run, NULL, 1, NULL, &json));
+  assert_non_null(strstr(json, "\"population\""));
+  dkho_text_free(json);
+  dkho_train_options o = api_options();
+  o.target = "w", o.epochs = 1;
+  snprintf(upper, sizeof upper, "%s/upper", w.out);
+  FINE(dkho_train(w.data, upper, &o));
+  FINE(dkho_compatibility(w.run, upper, NULL, "test", 1, &gap));
+  FINE(dkho_compatibility(w.run, upper, w.data, "test", 3, &again));
+  assert_true(gap > 0 && isfinite(gap) && gap == again);
+  json = upper;
+  assert_int_equal(dkho_compatibility(upper, w.run, NULL, "test", 1, &gap), DKHO_E_INPUT);
+  REFUSED(DKHO_E_INPUT, dkho_compatibility(w.run, upper, NULL, "holdout", 1, &gap), "holdout");
+  api_remove(w.out);
+  REFUSED(DKHO_E_IO, dkho_metric_list(w.out, NULL, &json), "config.json");
+  assert_null(json);
+  REFUSED(DKHO_E_IO, dkho_honesty(w.out, NULL, 1, &json), "config.json");
+  REFUSED(DKHO_E_IO, dkho_phase(w.out, NULL, 1, NULL, &json), "config.json");
+  dkho_phase_options p = {.q = 2};
+  assert_int_equal(dkho_phase(w.run, NULL, 1, &p, &json), DKHO_E_INPUT);
+  dkho_reproduce_options r = {.budget = "lavish", .seed = 42, .threads = 1};
+  REFUSED(DKHO_E_INPUT, dkho_reproduce("darcy", w.file, &r, &json), "lavish");
+  r.budget = "smoke";
+  REFUSED(DKHO_E_INPUT, dkho_reproduce("moon", w.file, &r, &json), "moon");
+  r.size = "huge";
+  REFUSED(DKHO_E_INPUT, dkho_reproduce("darcy", w.file, &r, &json), "huge");
+  r.size = NULL, r.target = "z";
+  assert_int_equal(dkho_reproduce("darcy", w.file, &r, &json), DKHO_E_INPUT);
+  assert_int_equal(scratch_count(w.out), 0);
+  REFUSED(DKHO_E_INPUT, dkho_bench("moon", NULL, "smoke", 1, 0.01, &json), "moon");
+  REFUSED(DKHO_E_INPUT, dkho_bench("darcy", "huge", "smoke", 1, 0.01, &json), "huge");
+  REFUSED(DKHO_E_INPUT, dkho_bench("darcy", "small", "tiny", 1, 0.01, &json), "tiny");
+}
+
 /* The inputs of sample i, straight from the data set. */
 static void inputs_of(const dkho_model *m, const dkho_dataset *d, int64_t sample, const void **in) {
   for (int i = 0; i < dkho_model_inputs(m); i++) {
@@ -524,13 +568,20 @@ static void test_describe(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_generate),        cmocka_unit_test(test_dataset),
-      cmocka_unit_test(test_bad_options),     cmocka_unit_test(test_parameter_count),
-      cmocka_unit_test(test_choices),         cmocka_unit_test(test_deep_run),
-      cmocka_unit_test(test_stop_and_resume), cmocka_unit_test(test_evaluate),
-      cmocka_unit_test(test_predict),         cmocka_unit_test(test_predict_nonfinite),
-      cmocka_unit_test(test_model_complex),   cmocka_unit_test(test_predict_from_threads),
-      cmocka_unit_test(test_predict_file),    cmocka_unit_test(test_describe)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_generate),
+                                     cmocka_unit_test(test_dataset),
+                                     cmocka_unit_test(test_bad_options),
+                                     cmocka_unit_test(test_parameter_count),
+                                     cmocka_unit_test(test_choices),
+                                     cmocka_unit_test(test_deep_run),
+                                     cmocka_unit_test(test_stop_and_resume),
+                                     cmocka_unit_test(test_evaluate),
+                                     cmocka_unit_test(test_judging),
+                                     cmocka_unit_test(test_predict),
+                                     cmocka_unit_test(test_predict_nonfinite),
+                                     cmocka_unit_test(test_model_complex),
+                                     cmocka_unit_test(test_predict_from_threads),
+                                     cmocka_unit_test(test_predict_file),
+                                     cmocka_unit_test(test_describe)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

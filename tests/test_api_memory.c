@@ -316,6 +316,24 @@ static dkho_status evaluate(void) {
   return dkho_evaluate(w.run, NULL, "test", 1, &text);
 }
 
+static dkho_status metric_list(void) {
+  return dkho_metric_list(w.run, NULL, &text);
+}
+static dkho_status honesty(void) {
+  return dkho_honesty(w.run, NULL, 1, &text);
+}
+static dkho_status phase(void) {
+  return dkho_phase(w.run, NULL, 1, NULL, &text);
+}
+
+static void test_judging(void **state) {
+  (void)state;
+  static const trial list[] = {{"metric list", metric_list, NULL, NULL, 0},
+                               {"honesty", honesty, NULL, NULL, 0},
+                               {"phase", phase, NULL, NULL, 0}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) sweep(&list[i], i == 1 ? 8 : 24);
+}
+
 static void test_learning(void **state) {
   (void)state;
   static const trial list[] = {{"train", train, NULL, finish_training, 1},
@@ -385,8 +403,8 @@ static int teardown(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_make), cmocka_unit_test(test_use),
-                                     cmocka_unit_test(test_data), cmocka_unit_test(test_learning),
-                                     cmocka_unit_test(test_model)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_make),    cmocka_unit_test(test_use),
+                                     cmocka_unit_test(test_data),    cmocka_unit_test(test_learning),
+                                     cmocka_unit_test(test_judging), cmocka_unit_test(test_model)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -17,7 +17,7 @@ static void site_free(site *s) {
 
 void oper_free(oper *o) {
   if (!o) return;
-  for (int i = 0; i < o->sites; i++) site_free(&o->site[i]);
+  for (int i = 0; o->site && i < o->sites; i++) site_free(&o->site[i]);
   params_free(o->p);
   mem_free(o->value);
   st_close(o->own_source);
