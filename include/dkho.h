@@ -128,6 +128,13 @@ DKHO_API dkho_status dkho_calculus_harmonic(const dkho_calculus *a, int k, int64
 DKHO_API dkho_status dkho_calculus_spectrum(const dkho_calculus *a, int k, int count, double *lambda, double *vectors,
                                             int64_t *found);
 
+/* The simplicial Kuramoto flow of degree k, the reference model behind the operator's relation dynamics:
+ *   theta' = omega - sigma (delta sin(d theta) + d sin(delta theta)),
+ * `steps` explicit Euler steps of length tau, in place on N_k × channels phases; omega NULL is 0. energy (or NULL) gets
+ * steps + 1 values of the coordination energy, which never rises for omega 0 and small tau. */
+DKHO_API dkho_status dkho_kuramoto(const dkho_calculus *a, int k, int channels, double sigma, const double *omega,
+                                   double tau, int64_t steps, double *theta, double *energy);
+
 /* ---- Data sets ------------------------------------------------------------------------------------------------------
  * A file with complexes, named fields sample by sample (inputs and targets), globals, splits, scaling and input
  * descriptors (docs/FORMATS.md). */

@@ -303,6 +303,32 @@ static void test_calculus(void **state) {
   dkho_complex_free(c);
 }
 
+/* The unforced flow loses energy at every step; a harmonic field stands still; wrong numbers are refused. */
+static void test_kuramoto(void **state) {
+  (void)state;
+  enum { STEPS = 40 };
+  dkho_complex *c;
+  dkho_calculus *a;
+  double energy[STEPS + 1], harmonic[2];
+  int64_t beta;
+  FINE(dkho_complex_generate(&c, "torus", "smoke"));
+  FINE(dkho_calculus_create(&a, c, DKHO_UNIT));
+  int64_t n = dkho_complex_count(c, 1);
+  double *theta = calloc((size_t)(4 * n), sizeof *theta), *basis = theta + n;
+  for (int64_t i = 0; i < n; i++) theta[i] = 0.6 * sin(7.0 * (double)i);
+  FINE(dkho_kuramoto(a, 1, 1, 1.0, NULL, 0.05, STEPS, theta, energy));
+  for (int i = 0; i < STEPS; i++) assert_true(energy[i + 1] < energy[i]);
+  FINE(dkho_calculus_harmonic(a, 1, 2, basis, &beta, harmonic));
+  memcpy(theta, basis, (size_t)n * sizeof *theta);
+  FINE(dkho_kuramoto(a, 1, 1, 1.0, NULL, 0.05, STEPS, theta, NULL));
+  for (int64_t i = 0; i < n; i++) assert_true(fabs(theta[i] - basis[i]) < 1e-10);
+  REFUSED(DKHO_E_INPUT, dkho_kuramoto(a, 4, 1, 1.0, NULL, 0.05, 1, theta, NULL), "degree");
+  REFUSED(DKHO_E_INPUT, dkho_kuramoto(a, 1, 1, 0.0, NULL, 0.05, 1, theta, NULL), "positive");
+  free(theta);
+  dkho_calculus_free(a);
+  dkho_complex_free(c);
+}
+
 /* More eigenpairs than there are: the complex decides. */
 static void test_few_modes(void **state) {
   (void)state;
@@ -321,10 +347,10 @@ static void test_few_modes(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts),    cmocka_unit_test(test_error_is_per_thread),
-                                     cmocka_unit_test(test_generate), cmocka_unit_test(test_shapes),
-                                     cmocka_unit_test(test_build),    cmocka_unit_test(test_files),
-                                     cmocka_unit_test(test_export),   cmocka_unit_test(test_calculus),
-                                     cmocka_unit_test(test_few_modes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts),     cmocka_unit_test(test_error_is_per_thread),
+                                     cmocka_unit_test(test_generate),  cmocka_unit_test(test_shapes),
+                                     cmocka_unit_test(test_build),     cmocka_unit_test(test_files),
+                                     cmocka_unit_test(test_export),    cmocka_unit_test(test_calculus),
+                                     cmocka_unit_test(test_few_modes), cmocka_unit_test(test_kuramoto)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,18 @@ static cx *equilateral(int n) {
 }
 
 /* Torus of revolution by rows shifted half a step against each other: acute triangles for radii 2 and ½. */
+/* Rows of nu vertices, each row half a step on from the last, closed both ways. */
+static void staggered_tops(shape *s, int nv, int nu) {
+  for (int j = 0; j < nv; j++)
+    for (int i = 0; i < nu; i++) {
+      int j1 = (j + 1) % nv, i1 = (i + 1) % nu, shift = j % 2;
+      int32_t a = (int32_t)(j * nu + i), b = (int32_t)(j * nu + i1);
+      int32_t p = (int32_t)(j1 * nu + (shift ? i1 : i)), q = (int32_t)(j1 * nu + (shift ? i : (i + nu - 1) % nu));
+      shape_top(s, a, b, p, 0);
+      shape_top(s, a, p, q, 0);
+    }
+}
+
 static cx *staggered_torus(int nv) {
   int nu = 3 * nv;
   shape s = shape_new(3, 2);
@@ -100,14 +112,22 @@ static cx *staggered_torus(int nv) {
       double u = 2 * SHAPE_PI * (i + 0.5 * (j % 2)) / nu, v = 2 * SHAPE_PI * j / nv, w = 2 + 0.5 * cos(v);
       shape_vertex(&s, w * cos(u), w * sin(u), 0.5 * sin(v));
     }
+  staggered_tops(&s, nv, nu);
+  return shape_finish(&s);
+}
+
+/* A flat torus of circumferences 3 and 3·√3/2, nv even. Equilateral triangles wound into an antiprism tube, which is flat at every
+ * vertex; the second half of the rows runs back over the first. Lengths are all that the stars see. */
+static cx *flat_torus(int nv) {
+  double side = 3.0 / nv, radius = side / (2 * sin(SHAPE_PI / nv)), skew = 2 * radius * sin(SHAPE_PI / (2 * nv));
+  double rise = sqrt(side * side - skew * skew);
+  shape s = shape_new(3, 2);
   for (int j = 0; j < nv; j++)
-    for (int i = 0; i < nu; i++) {
-      int j1 = (j + 1) % nv, i1 = (i + 1) % nu, shift = j % 2;
-      int32_t a = (int32_t)(j * nu + i), b = (int32_t)(j * nu + i1);
-      int32_t p = (int32_t)(j1 * nu + (shift ? i1 : i)), q = (int32_t)(j1 * nu + (shift ? i : (i + nu - 1) % nu));
-      shape_top(&s, a, b, p, 0);
-      shape_top(&s, a, p, q, 0);
+    for (int i = 0; i < nv; i++) {
+      double u = 2 * SHAPE_PI * (i + 0.5 * (j % 2)) / nv;
+      shape_vertex(&s, radius * cos(u), radius * sin(u), rise * (j < nv - j ? j : nv - j));
     }
+  staggered_tops(&s, nv, nv);
   return shape_finish(&s);
 }
 
@@ -225,11 +245,23 @@ static void torus_converges(void **state) {
               spectral_error(staggered_torus(24), 8, all + 1));
 }
 
+/* 4π²(p²/A² + q²/B²) */
+static void flat_torus_converges(void **state) {
+  (void)state;
+  double all[25], a = 3, b = 3 * sqrt(3) / 2;
+  int put = 0;
+  for (int p = -2; p <= 2; p++)
+    for (int q = -2; q <= 2; q++) all[put++] = 4 * SHAPE_PI * SHAPE_PI * (p * p / (a * a) + q * q / (b * b));
+  qsort(all, (size_t)put, sizeof *all, ascending);
+  check_order("flat torus", spectral_error(flat_torus(12), 8, all + 1), spectral_error(flat_torus(24), 8, all + 1));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(edge_stars_are_cotangents), cmocka_unit_test(totals_are_area_and_volume),
       cmocka_unit_test(stars_do_not_see_units),    cmocka_unit_test(rectangle_converges),
       cmocka_unit_test(sphere_converges),          cmocka_unit_test(torus_converges),
+      cmocka_unit_test(flat_torus_converges),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* calculus.c: exterior calculus of the public header. */
 #include "api/api.h"
+#include "model/kuramoto.h"
 
 #include <string.h>
 
@@ -95,5 +96,22 @@ dkho_status dkho_calculus_spectrum(const dkho_calculus *a, int k, int count, dou
     }
   }
   for (int j = 0; j < CX_DEGREES; j++) dec_basis_free(&b[j]);
+  return s;
+}
+
+dkho_status dkho_kuramoto(const dkho_calculus *a, int k, int channels, double sigma, const double *omega, double tau,
+                          int64_t steps, double *theta, double *energy) {
+  TRY(check(a, k, channels));
+  if (!(sigma > 0) || !(tau > 0) || steps < 0)
+    return fail(DKHO_E_INPUT, "sigma %g, tau %g, steps %lld: expected positive numbers", sigma, tau, (long long)steps);
+  kuramoto *m = NULL;
+  TRY(kuramoto_create(&m, a->d, k, channels, sigma, sigma));
+  dkho_status s = DKHO_OK;
+  if (energy) energy[0] = kuramoto_energy(m, theta);
+  for (int64_t i = 0; s == DKHO_OK && i < steps; i++) {
+    s = kuramoto_flow(m, omega, tau, 1, theta);
+    if (energy) energy[i + 1] = kuramoto_energy(m, theta);
+  }
+  kuramoto_free(m);
   return s;
 }

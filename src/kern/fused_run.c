@@ -1,6 +1,7 @@
 /* fused_run.c: a sample forward and back, buffers for samples in flight, and a batch over the threads. */
 #include "kern/fused_int.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct {
@@ -136,6 +137,7 @@ static dkho_status run_sample(const batch *b, int i, int worker, pool *blocks) {
   pass p = {.f = f, .s = s, .work = t->work, .p = blocks, .worker = worker};
   int64_t n = f->s.n[f->s.target];
   TRY(forward(&p, &b->samples[i]));
+  assert(b->loss || b->y);
   kern_untile(n, f->s.outputs, s->y, b->loss ? s->flat_y : b->y[i]);
   if (!b->loss) return DKHO_OK;
   TRY(b->loss(b->ctx, i, s->flat_y, s->flat_g));
