@@ -122,6 +122,7 @@ program predict
 
   write (*, '(a,a,i0,a,i0,a,es12.6)') text(field%name), ': ', n, ' values of degree ', field%degree, ', mean square ', &
     sum(real(output, c_double)**2)/real(n, c_double)
+  deallocate (inputs, output)
   call dkho_dataset_free(data)
   call dkho_model_free(model)
 end program predict
