@@ -89,7 +89,8 @@ typedef struct sample_state {
 struct fused_team {
   const fused *f;
   pool *p;
-  int samples;         /* at a time */
+  int samples;  /* at a time */
+  int predicts; /* only: of states, maps and phases there is the start and one more, which layers update in place */
   sample_state *state; /* one per thread that takes whole samples */
   scratch *work;       /* one per thread */
   real *packed;        /* samples × grads */

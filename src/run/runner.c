@@ -118,7 +118,8 @@ static dkho_status fuse(runner *r) {
   const kern *k;
   TRY(kern_get(&k));
   TRY(dkho_fused_create(&r->f, k, &o->cfg, o->p, r->s->c, r->s->metric, r->s->f));
-  TRY(fused_team_create(&r->team, r->f, r->threads, r->mode == ENGINE_TRAIN ? SLOTS : 2));
+  TRY(r->mode == ENGINE_TRAIN ? fused_team_create(&r->team, r->f, r->threads, SLOTS)
+                              : fused_team_create_predict(&r->team, r->f, r->threads, SLOTS));
   TRY(tape_create(&r->t, o->p));
   TRY(dkho_record_tail(&o->cfg, r->s->g, r->t, &r->raw, &r->net));
   if (!ARENA_NEW(&r->mem, r->global_slot, DKHO_FUSED_GLOBALS)) return DKHO_E_MEMORY;
