@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { STAGES = 6, SAMPLES = 4, TURNS_MAX = 100 };
-static const int64_t smallest = 10000, limit = 10000000;
+static const int64_t least = 1000, most = 10000000; /* simplices */
 
 typedef struct stage {
   cx *c;
@@ -54,13 +54,13 @@ static dkho_status put_statics(dataset_writer *w, const cx *c) {
 /* The same noise for every sample. */
 static dkho_status put_samples(dataset_writer *w, const cx *c) {
   const void *block[PROBLEM_FIELDS_MAX];
-  int64_t most = 0;
+  int64_t longest = 0;
   int blocks = 0;
   float *x;
-  for (int k = 0; k <= c->dim; k++) most = c->n[k] > most ? c->n[k] : most;
-  if (!MEM_NEW(x, most)) return DKHO_E_MEMORY;
+  for (int k = 0; k <= c->dim; k++) longest = c->n[k] > longest ? c->n[k] : longest;
+  if (!MEM_NEW(x, longest)) return DKHO_E_MEMORY;
   rng r = rng_open(2, RNG_TEST, 0);
-  for (int64_t j = 0; j < most; j++) x[j] = (float)rng_range(&r, -1, 1);
+  for (int64_t j = 0; j < longest; j++) x[j] = (float)rng_range(&r, -1, 1);
   for (int i = 0; i < problem_torus.fields; i++)
     if (problem_torus.field[i].role != DATA_STATIC) block[blocks++] = x; /* cochains of one channel, all of them */
   dkho_status s = DKHO_OK;
@@ -135,7 +135,7 @@ static dkho_status stage_turn(stage *s, int turn, int threads) {
   dkho_status st = subject_train(&u, pool_width(u.p) > 1 ? pool_width(u.p) : 1);
   double spent = 0;
   int calls = 0;
-  for (; st == DKHO_OK && (calls == 0 || spent < 0.5); calls++) {
+  for (; st == DKHO_OK && (calls == 0 || spent < 0.2); calls++) {
     double start = subject_clock();
     st = subject_train(&u, SUBJECT_BATCH);
     spent += subject_clock() - start;
@@ -155,14 +155,13 @@ static dkho_status draw(const char *path, const json_t *rows, int threads) {
     x[i] = json_number_value(json_object_get(r, "simplices"));
     y[i] = json_number_value(json_object_get(r, "train_us_per_simplex"));
   }
-  snprintf(title, sizeof title, "Training step on tori, batch %d, %d thread%s", SUBJECT_BATCH, threads,
-           threads > 1 ? "s" : "");
+  snprintf(title, sizeof title, "Training on tori, %d thread%s", threads, threads > 1 ? "s" : "");
   double ends[2] = {x[0], x[i - 1]}, level[2] = {y[0], y[0]}, more[2] = {1.15 * y[0], 1.15 * y[0]},
          floor_at[2] = {0, 0};
   chart_series at[] = {
-      {.name = "microseconds per simplex and sample", .n = (int64_t)i, .x = x, .y = y, .line = 1, .dots = 1},
-      {.name = "linear", .n = 2, .x = ends, .y = level, .colour = 1, .line = 1, .dashed = 1},
-      {.name = "linear + 15 %", .n = 2, .x = ends, .y = more, .colour = 2, .line = 1, .dashed = 1},
+      {.name = "measured", .n = (int64_t)i, .x = x, .y = y, .line = 1, .dots = 1},
+      {.name = "linear growth", .n = 2, .x = ends, .y = level, .colour = 1, .line = 1, .dashed = 1},
+      {.name = "15 % above", .n = 2, .x = ends, .y = more, .colour = 2, .line = 1, .dashed = 1},
       {.n = 2, .x = ends, .y = floor_at, .colour = 1}, /* brings zero into view */
   };
   chart c = {.title = title,
@@ -194,19 +193,19 @@ dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int
                                char **json) {
   *json = NULL;
   if (largest == 0) largest = 1000000;
-  if (largest < 2 * smallest || largest > limit)
+  if (largest < 2 * least || largest > most)
     return fail(DKHO_E_INPUT, "scaling: up to %lld simplices asked for, expected %lld … %lld", (long long)largest,
-                (long long)(2 * smallest), (long long)limit);
+                (long long)(2 * least), (long long)most);
   if (turns <= 0) turns = 3;
   if (turns > TURNS_MAX) return fail(DKHO_E_INPUT, "scaling: %d turns asked for, at most %d", turns, TURNS_MAX);
   if (threads <= 0) threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
   stage *s;
   if (!MEM_NEW(s, STAGES)) return DKHO_E_MEMORY;
   dkho_status st = DKHO_OK;
-  double ratio = (double)largest / (double)smallest;
+  double smallest = fmax((double)largest / 100, (double)least), ratio = (double)largest / smallest;
   for (int i = 0; st == DKHO_OK && i < STAGES; i++) {
     report_progress("preparing", (uint64_t)i, STAGES, "torus");
-    st = stage_open(&s[i], size, (int64_t)((double)smallest * pow(ratio, (double)i / (STAGES - 1))));
+    st = stage_open(&s[i], size, (int64_t)(smallest * pow(ratio, (double)i / (STAGES - 1))));
   }
   if (st == DKHO_OK) st = measure(s, STAGES, turns, threads);
   json_t *rows = json_array();
