@@ -182,8 +182,10 @@ typedef struct dkho_train_options {
   double lr, weight_decay;                        /* negative: recipe */
   double clip, ema;                               /* negative: 1, none */
   int warmup;                                     /* steps of linear warm-up */
-  int64_t train_samples;                          /* use the first so many of the training split; 0: all */
-  int skip_nonfinite; /* 1: leave out a step whose loss or gradient is not finite; 0: stop */
+  const char *optimizer;                          /* "adamw" (NULL; the paper's), "muon", "soap" */
+  const char *schedule;  /* of the rate: "cosine" (NULL; the paper's, by epochs), "cosine_step", "linear", "constant" */
+  int64_t train_samples; /* use the first so many of the training split; 0: all */
+  int skip_nonfinite;    /* 1: leave out a step whose loss or gradient is not finite; 0: stop */
   uint64_t seed;
   int threads;
   double checkpoint_seconds; /* between checkpoints inside an epoch; 0: 60 */

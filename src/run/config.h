@@ -2,6 +2,7 @@
 #ifndef RUN_CONFIG_H
 #define RUN_CONFIG_H
 
+#include "nn/optim.h"
 #include "run/oper.h"
 
 typedef struct run_config {
@@ -12,6 +13,8 @@ typedef struct run_config {
   char data_hash[33];
   int64_t epochs, batch, warmup, train_samples;
   double lr, weight_decay, clip, ema;
+  optim_kind optimizer;
+  lr_schedule schedule;
   int skip_nonfinite;
   uint64_t seed;
   arena mem; /* of the texts */
