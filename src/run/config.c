@@ -86,6 +86,24 @@ dkho_status config_resolve(run_config *c, const dataset *d, const char *path, co
   return check_numbers(c);
 }
 
+dkho_status config_of_model(run_config *c, const oper *o, const dataset *d) {
+  *c = (run_config){.oper = {.target = o->target, .cfg = o->cfg, .profile = o->profile, .modes = o->modes}};
+  const char *target = o->spec.field[o->target].name;
+  const data_recipe *recipe = dataset_recipe(d, target);
+  c->target = arena_strdup(&c->mem, target);
+  c->metrics = arena_strdup(&c->mem, recipe ? recipe->metrics : generic_recipe.metrics);
+  c->data = arena_strdup(&c->mem, st_path(dataset_file(d)));
+  if (!c->target || !c->metrics || !c->data) return DKHO_E_MEMORY;
+  st_hash(dataset_file(d), c->data_hash);
+  json_t *training = json_loads(o->training, 0, NULL);
+  c->train_samples = json_integer_value(json_object_get(json_object_get(training, "config"), "train_samples"));
+  json_decref(training);
+  int64_t trains;
+  dataset_split(d, DATA_TRAIN, &trains);
+  if (c->train_samples < 0 || c->train_samples > trains) c->train_samples = 0;
+  return DKHO_OK;
+}
+
 void config_free(run_config *c) {
   arena_free(&c->mem);
 }

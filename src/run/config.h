@@ -26,6 +26,8 @@ dkho_status config_resolve(run_config *out, const dataset *d, const char *path, 
 dkho_status config_model(oper_request *out, const data_recipe *recipe, const dkho_train_options *o);
 dkho_status config_write(const run_config *c, const char *path, int force);
 dkho_status config_read(run_config *out, const char *path, const dataset *d);
+/* What judging needs to know of a model that comes without its run: target, metrics, and how many samples trained it. */
+dkho_status config_of_model(run_config *out, const oper *o, const dataset *d);
 /* Only the path of the data set, to open it before config_read. Owned by the caller (mem_free). */
 dkho_status config_data_path(const char *path, char **data);
 void config_free(run_config *c);

@@ -327,7 +327,7 @@ static dkho_status write_result(trainer *t) {
   oper *best = NULL;
   judge *j = NULL;
   json_t *scores = NULL;
-  dkho_status s = oper_load(&best, in_dir(t, "best.st", path));
+  dkho_status s = oper_load(&best, in_dir(t, "best.st", path), NULL);
   if (s == DKHO_OK) s = judge_create(&j, best, t->d, t->threads);
   if (s == DKHO_OK && count) s = judge_metrics(j, best->value, t->cfg->metrics, count, test, &scores);
   if (s == DKHO_OK) {
