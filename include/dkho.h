@@ -231,11 +231,14 @@ DKHO_API dkho_status dkho_phase(const char *run, const char *data, int threads, 
 typedef struct dkho_reproduce_options {
   const char *
       budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its samples and epochs) */
-  const char *target; /* NULL: every target */
-  const char *size;   /* "small", "large", "both"; NULL: by the budget */
-  int ablations;      /* 1: the variants without one component too */
-  int64_t samples;    /* 0: by the budget */
-  int epochs;         /* 0: by the budget */
+  const char *target;               /* NULL: every target */
+  const char *size;                 /* "small", "large", "both"; NULL: by the budget */
+  int ablations;                    /* 1: the variants without one component too; 0: those that are finished */
+  int64_t samples;                  /* 0: by the budget */
+  int epochs;                       /* 0: by the budget */
+  const char *optimizer, *schedule; /* as in dkho_train_options; NULL: the paper's */
+  double lr;                        /* 0: the recipe's */
+  int warmup;
   uint64_t seed;
   int threads;
   int (*stop)(void *user); /* polled often; nonzero: checkpoint and stop with DKHO_E_STOPPED */
