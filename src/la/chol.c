@@ -2,6 +2,7 @@
  * or supernodal, whichever its flop count favours. CHOLMOD's and METIS's own allocations do not pass through mem.h. */
 #include "la/la.h"
 #include "la/blas.h"
+#include "la/lanes.h"
 
 #include <assert.h>
 #include <cholmod.h>
@@ -206,21 +207,16 @@ void chol_wide_free(chol_wide *f) {
 }
 
 /* x_i ← (x_i - Σ_p a_p x_col(p))·diagonal for the entries p of row i. */
-static inline void eliminate(const csr *a, int64_t i, double diagonal, double *x) {
-  double sum[CHOL_WIDE], *out = x + i * CHOL_WIDE;
-  memcpy(sum, out, sizeof sum);
-  for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) {
-    const double *in = x + (int64_t)a->col[p] * CHOL_WIDE;
-#pragma GCC unroll 8
-    for (int v = 0; v < CHOL_WIDE; v++) sum[v] -= a->val[p] * in[v];
-  }
-  for (int v = 0; v < CHOL_WIDE; v++) out[v] = sum[v] * diagonal;
+static LANES_INLINE void eliminate(const csr *a, int64_t i, double diagonal, lanes *x) {
+  lanes sum = x[i];
+  for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) sum -= a->val[p] * x[a->col[p]];
+  x[i] = sum * diagonal;
 }
 
-void chol_wide_solve(const chol_wide *f, double *x, double *room) {
-  size_t row = CHOL_WIDE * sizeof *x;
-  for (int64_t i = 0; i < f->n; i++) memcpy(room + i * CHOL_WIDE, x + (int64_t)f->perm[i] * CHOL_WIDE, row);
-  for (int64_t i = 0; i < f->n; i++) eliminate(&f->rows, i, f->diagonal[i], room);
-  for (int64_t i = f->n - 1; i >= 0; i--) eliminate(&f->cols, i, f->diagonal[i], room);
-  for (int64_t i = 0; i < f->n; i++) memcpy(x + (int64_t)f->perm[i] * CHOL_WIDE, room + i * CHOL_WIDE, row);
+LANES_CLONES void chol_wide_solve(const chol_wide *f, double *x, double *room) {
+  lanes *out = (lanes *)x, *y = (lanes *)room;
+  for (int64_t i = 0; i < f->n; i++) y[i] = out[f->perm[i]];
+  for (int64_t i = 0; i < f->n; i++) eliminate(&f->rows, i, f->diagonal[i], y);
+  for (int64_t i = f->n - 1; i >= 0; i--) eliminate(&f->cols, i, f->diagonal[i], y);
+  for (int64_t i = 0; i < f->n; i++) out[f->perm[i]] = y[i];
 }
