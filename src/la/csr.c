@@ -187,7 +187,19 @@ static LANES_CLONES void apply_wide(const csr *a, const double *x, double *y) {
   }
 }
 
+static void apply_one(const csr *a, const double *x, double *y) {
+  for (int64_t r = 0; r < a->rows; r++) {
+    double sum = 0;
+    for (int64_t p = a->ptr[r]; p < a->ptr[r + 1]; p++) sum += a->val[p] * x[a->col[p]];
+    y[r] = sum;
+  }
+}
+
 void csr_apply(const csr *a, int nv, const double *x, double *y) {
+  if (nv == 1) {
+    apply_one(a, x, y);
+    return;
+  }
   if (nv == CHOL_WIDE) {
     apply_wide(a, x, y);
     return;
