@@ -44,8 +44,16 @@ void problem_pack(int64_t n, const double *block, double *rows) {
 }
 
 void problem_unpack(int64_t n, const double *rows, double *block) {
-  for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < PROBLEM_GROUP; k++) block[k * n + i] = rows[i * PROBLEM_GROUP + k];
+  problem_unpack_strip(n, 0, n, rows, block);
+}
+
+void problem_unpack_strip(int64_t n, int64_t first, int64_t count, const double *rows, double *block) {
+  enum { TILE = 64 }; /* rows that the nearest cache keeps while the samples take turns */
+  for (int64_t i = 0; i < count; i += TILE) {
+    int64_t end = i + TILE < count ? i + TILE : count;
+    for (int k = 0; k < PROBLEM_GROUP; k++)
+      for (int64_t r = i; r < end; r++) block[k * n + first + r] = rows[r * PROBLEM_GROUP + k];
+  }
 }
 
 dkho_status problem_fill_common(const cx *c, const char *name, double *out) {

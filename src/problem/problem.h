@@ -50,6 +50,8 @@ typedef struct problem {
  * side (n × PROBLEM_GROUP): there and back. */
 void problem_pack(int64_t n, const double *block, double *rows);
 void problem_unpack(int64_t n, const double *rows, double *block);
+/* The same for the simplices first … first+count-1 of n alone; rows: count × PROBLEM_GROUP. */
+void problem_unpack_strip(int64_t n, int64_t first, int64_t count, const double *rows, double *block);
 
 /* Fills a static that geometry alone decides: position{k}, label{k} (label2: vertex means), tangent, length, area, normal,
  * weight (lumped measure). */
