@@ -99,7 +99,7 @@ dkho_status subject_predict(subject *s, int64_t batch) {
 }
 
 static dkho_status start_training(subject *s) {
-  optim_config cfg = optim_defaults();
+  optim_config cfg = optim_defaults(OPTIM_ADAMW);
   size_t before = mem_live_bytes();
   TRY(params_slab(s->o->p, &s->g));
   TRY(params_slab(s->o->p, &s->value));
