@@ -77,6 +77,9 @@ DKHO_API dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0
                                         int64_t tops, const int32_t *top);
 /* From a file: a complex or data set of ours, or .msh, .vtu, .obj, .off. */
 DKHO_API dkho_status dkho_complex_read(dkho_complex **out, const char *path);
+/* Finds the `modes` lowest eigenvectors and the harmonic fields of the degrees up to 2 (unit metric) and keeps them with the
+ * complex: they are saved and read with it, and importing data on the file does not look for them again. */
+DKHO_API dkho_status dkho_complex_bases(dkho_complex *c, int modes);
 DKHO_API dkho_status dkho_complex_save(const dkho_complex *c, const char *path, int force);
 DKHO_API void dkho_complex_free(dkho_complex *c);
 

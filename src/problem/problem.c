@@ -85,26 +85,16 @@ dkho_status problem_fill_common(const cx *c, const char *name, double *out) {
   return DKHO_OK;
 }
 
-/* The encodings of degree k, row-major, zero columns where the complex has fewer modes. */
-static void spread_modes(const dec_basis *b, double *out) {
-  for (int64_t i = 0; i < b->n; i++)
-    for (int64_t j = 0; j < PROBLEM_MODES; j++) out[i * PROBLEM_MODES + j] = j < b->count ? b->vec[j * b->n + i] : 0;
-}
-
 static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c, const problem_state *s) {
-  dec *d = NULL;
-  dec_basis modes[CX_DEGREES] = {0}, h = {0};
+  dec_bases bases;
   double *array = NULL;
   dkho_status st;
-  int top = c->dim < 2 ? c->dim : 2;
   report_progress("spectra", 0, 1, NULL);
-  if ((st = dec_create(&d, c, DEC_UNIT)) != DKHO_OK) goto done;
-  if ((st = dec_spectrum(d, top, PROBLEM_MODES, modes)) != DKHO_OK) goto done;
+  TRY(dec_bases_find(&bases, c, DEC_UNIT, c->dim < 2 ? c->dim : 2, PROBLEM_MODES));
   report_progress("spectra", 1, 1, NULL);
-  for (int k = 0; k <= top; k++) {
-    if ((st = dec_harmonic(d, k, &h)) != DKHO_OK) goto done;
-    if (h.count && (st = dataset_put_harmonic(w, 0, k, h.count, h.vec)) != DKHO_OK) goto done;
-    dec_basis_free(&h);
+  for (int k = 0; k <= bases.top; k++) {
+    const dec_basis *h = &bases.harmonic[k];
+    if (h->count && (st = dataset_put_harmonic(w, 0, k, h->count, h->vec)) != DKHO_OK) goto done;
   }
   for (int i = 0; i < p->fields; i++) {
     const data_field *f = &p->field[i];
@@ -112,7 +102,7 @@ static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c,
     st = DKHO_E_MEMORY;
     if (!MEM_NEW(array, c->n[f->degree] * f->channels)) goto done;
     int spectral = strncmp(f->name, "spectral", 8) == 0;
-    if (spectral) spread_modes(&modes[f->degree], array);
+    if (spectral) dec_basis_rows(&bases.spectral[f->degree], PROBLEM_MODES, array);
     if ((st = spectral ? DKHO_OK : p->fill(s, f->name, array)) != DKHO_OK) goto done;
     if ((st = dataset_put_static(w, 0, f->name, array)) != DKHO_OK) goto done;
     mem_free(array);
@@ -120,9 +110,7 @@ static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c,
   }
 done:
   mem_free(array);
-  dec_basis_free(&h);
-  for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&modes[k]);
-  dec_free(d);
+  dec_bases_free(&bases);
   return st;
 }
 
