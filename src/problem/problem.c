@@ -3,7 +3,6 @@
 
 #include "base/report.h"
 #include "data/static.h"
-#include "dec/dec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,32 +84,53 @@ dkho_status problem_fill_common(const cx *c, const char *name, double *out) {
   return DKHO_OK;
 }
 
-static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c, const problem_state *s) {
-  dec_bases bases;
-  double *array = NULL;
-  dkho_status st;
-  report_progress("spectra", 0, 1, NULL);
-  TRY(dec_bases_find(&bases, c, DEC_UNIT, c->dim < 2 ? c->dim : 2, PROBLEM_MODES));
-  report_progress("spectra", 1, 1, NULL);
-  for (int k = 0; k <= bases.top; k++) {
-    const dec_basis *h = &bases.harmonic[k];
-    if (h->count && (st = dataset_put_harmonic(w, 0, k, h->count, h->vec)) != DKHO_OK) goto done;
-  }
+void problem_parts_free(problem_parts *t) {
+  for (int i = 0; i < PROBLEM_FIELDS_MAX; i++) mem_free(t->fixed[i]);
+  for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&t->harmonic[k]);
+  *t = (problem_parts){0};
+}
+
+static dkho_status fill_statics(problem_parts *t, const problem *p, const cx *c, const problem_state *s,
+                                const dec_basis *modes) {
   for (int i = 0; i < p->fields; i++) {
     const data_field *f = &p->field[i];
     if (f->role != DATA_STATIC) continue;
-    st = DKHO_E_MEMORY;
-    if (!MEM_NEW(array, c->n[f->degree] * f->channels)) goto done;
-    int spectral = strncmp(f->name, "spectral", 8) == 0;
-    if (spectral) dec_basis_rows(&bases.spectral[f->degree], PROBLEM_MODES, array);
-    if ((st = spectral ? DKHO_OK : p->fill(s, f->name, array)) != DKHO_OK) goto done;
-    if ((st = dataset_put_static(w, 0, f->name, array)) != DKHO_OK) goto done;
-    mem_free(array);
-    array = NULL;
+    if (!MEM_NEW(t->fixed[i], c->n[f->degree] * f->channels)) return DKHO_E_MEMORY;
+    if (strncmp(f->name, "spectral", 8) == 0)
+      dec_basis_rows(&modes[f->degree], PROBLEM_MODES, t->fixed[i]);
+    else
+      TRY(p->fill(s, f->name, t->fixed[i]));
   }
-done:
-  mem_free(array);
+  return DKHO_OK;
+}
+
+dkho_status problem_parts_make(problem_parts *t, const problem *p, const cx *c, const problem_state *s) {
+  dec_bases bases;
+  *t = (problem_parts){0};
+  report_progress("spectra", 0, 1, NULL);
+  TRY(dec_bases_find(&bases, c, DEC_UNIT, c->dim < 2 ? c->dim : 2, PROBLEM_MODES));
+  report_progress("spectra", 1, 1, NULL);
+  memcpy(t->harmonic, bases.harmonic, sizeof t->harmonic); /* handed over */
+  memset(bases.harmonic, 0, sizeof bases.harmonic);
+  dkho_status st = fill_statics(t, p, c, s, bases.spectral);
   dec_bases_free(&bases);
+  if (st != DKHO_OK) problem_parts_free(t);
+  return st;
+}
+
+static dkho_status put_parts(dataset_writer *w, const problem *p, const problem_parts *t) {
+  for (int k = 0; k < CX_DEGREES; k++)
+    if (t->harmonic[k].count) TRY(dataset_put_harmonic(w, 0, k, t->harmonic[k].count, t->harmonic[k].vec));
+  for (int i = 0; i < p->fields; i++)
+    if (t->fixed[i]) TRY(dataset_put_static(w, 0, p->field[i].name, t->fixed[i]));
+  return DKHO_OK;
+}
+
+static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c, const problem_state *s) {
+  problem_parts t;
+  TRY(problem_parts_make(&t, p, c, s));
+  dkho_status st = put_parts(w, p, &t);
+  problem_parts_free(&t);
   return st;
 }
 

@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "data/dataset.h"
+#include "dec/dec.h"
 #include "la/la.h"
 
 /* Samples are solved in aligned groups of this many, whole groups always, as wide as the solvers of la.h are fastest. */
@@ -66,6 +67,14 @@ const problem *problem_at(int i);
 dkho_status problem_find(const char *name, const problem **out);
 /* Index of the recipe for the target of degree k (the first such), -1 when there is none. */
 int problem_target(const problem *p, int k);
+
+/* What a data set keeps of a complex beside it: static arrays by field (NULL for the others), harmonic bases by degree. */
+typedef struct problem_parts {
+  double *fixed[PROBLEM_FIELDS_MAX];
+  dec_basis harmonic[CX_DEGREES];
+} problem_parts;
+dkho_status problem_parts_make(problem_parts *out, const problem *p, const cx *c, const problem_state *s);
+void problem_parts_free(problem_parts *t);
 
 typedef struct problem_request {
   const char *resolution; /* "smoke" or "main" */
