@@ -252,9 +252,15 @@ DKHO_API dkho_status dkho_reproduce(const char *problem, const char *dir, const 
 
 /* How fast this machine trains and predicts, as JSON: the multiply-add peak measured in the same run, and for every
  * problem ("darcy", "torus", "cavity"; NULL: all three), size and number of threads (1 and `threads`) the milliseconds per
- * sample of a training step (batch 16) and of predictions (batch 1 and 16), GFLOP/s, share of the peak, memory. */
+ * sample of a training step (batch 16) and of predictions (batch 1 and 16), medians of turns, the speed-up over one thread,
+ * GFLOP/s, share of the peak, memory. */
 DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const char *resolution, int threads,
                                 double seconds, char **json);
+/* Training time per simplex on torus meshes of growing size, from a hundredth of `largest` simplices to that (0: 10⁶), as
+ * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf, which replaces what was there. Medians of `turns` turns (0: 3) through all
+ * sizes. Static descriptors and samples are noise, since only the time matters. size: "small" (also NULL) or "large". */
+DKHO_API dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure,
+                                        char **json);
 
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
  * A model file: weights, scaling, descriptors, and the complex with its bases; or packed, without the latter, which its
