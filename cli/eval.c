@@ -112,10 +112,10 @@ static void print_metric(const table *t, const char *key) {
   printf("%-18s", key);
   for (int i = 0; i < t->columns; i++) {
     const json_t *v = json_object_get(json_object_get(t->result[i], "metrics"), key);
-    if (v)
+    if (json_is_number(v))
       printf(" %14.5g", json_number_value(v));
     else
-      printf(" %14s", "-");
+      printf(" %14s", v ? "n/a" : "-");
   }
   putchar('\n');
 }
@@ -135,7 +135,8 @@ static void print_cost(const json_t *cost) {
            json_is_string(even) ? "" : " solves");
 }
 
-/* Rows are metrics, columns runs and rows to compare with; what has no such metric shows "-". */
+/* Rows are metrics, columns runs and rows to compare with; what has no such metric shows "-", one whose reference vanishes
+ * "n/a". */
 static void print_table(const table *t) {
   printf("%-18s", "");
   for (int r = 0; r < t->columns; r++) {

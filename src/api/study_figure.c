@@ -245,28 +245,33 @@ static dkho_status parameter_figure(const study *s, const json_t *result) {
     double x[POINTS], y[POINTS];
     const char *label[POINTS];
   } * at;
-  int panels = (int)(json_array_size(targets) < PANELS ? json_array_size(targets) : PANELS);
+  int panels = 0;
   if (!MEM_NEW(at, 2 * PANELS)) return DKHO_E_MEMORY;
-  for (int g = 0; g < panels; g++) {
-    const json_t *t = json_array_get(targets, (size_t)g);
+  size_t g;
+  json_t *t;
+  json_array_foreach(targets, g, t) {
     int count = 0;
-    for (int k = 0; k < 2; k++) {
-      struct points *p = &at[2 * g + k];
+    int64_t points = 0;
+    for (int k = 0; k < 2 && panels < PANELS; k++) {
+      struct points *p = &at[2 * panels + k];
       int64_t n = collect(t, sources[k], p->x, p->y, p->label);
+      points += n;
       if (n)
-        series[g][count++] =
+        series[panels][count++] =
             (chart_series){.name = sources[k], .n = n, .x = p->x, .y = p->y, .colour = k, .dots = 1, .label = p->label};
     }
-    panel[g] = (chart){.title = json_string_value(json_object_get(t, "target")),
-                       .x_label = "parameters",
-                       .y_label = "test RelL2",
-                       .log_x = 1,
-                       .log_y = 1,
-                       .series = count,
-                       .at = series[g]};
+    if (points < 2) continue; /* one point says nothing about efficiency */
+    panel[panels] = (chart){.title = json_string_value(json_object_get(t, "target")),
+                            .x_label = "parameters",
+                            .y_label = "test RelL2",
+                            .log_x = 1,
+                            .log_y = 1,
+                            .series = count,
+                            .at = series[panels]};
+    panels++;
   }
   dkho_status st = DKHO_OK;
-  for (int e = 0; st == DKHO_OK && e < ENDINGS; e++) {
+  for (int e = 0; st == DKHO_OK && panels && e < ENDINGS; e++) {
     char path[PATH_LIMIT];
     st = study_figure_path(s, "parameters", endings[e], path);
     if (st == DKHO_OK) st = figure_charts(path, 1, panels, panel);

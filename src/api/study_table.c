@@ -17,10 +17,14 @@ static double number(const json_t *o, const char *key) {
   return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* Four digits, as the paper prints: 0.0123, 1.23e-05; a dash for nothing. */
-static void figure_text(double v, char out[32]) {
-  if (!isfinite(v))
+/* Four digits, as the paper prints: 0.0123, 1.23e-05; a dash for a figure that is not there, n/a for one that cannot be: what it
+ * refers to vanishes. */
+static void figure_text(const json_t *value, char out[32]) {
+  double v = json_number_value(value);
+  if (!value)
     snprintf(out, 32, "-");
+  else if (!json_is_number(value))
+    snprintf(out, 32, "n/a");
   else if (v == 0 || (fabs(v) >= 1e-3 && fabs(v) < 1e4))
     snprintf(out, 32, "%.4f", v);
   else
@@ -56,7 +60,7 @@ static dkho_status fill_target(table *t, const json_t *whole, const json_t *targ
     double parameters = number(row, "parameters");
     TRY(isfinite(parameters) ? table_addf(t, "%.0f", parameters) : table_add(t, "-"));
     json_array_foreach(json_object_get(target, "metrics"), k, metric) {
-      figure_text(number(json_object_get(row, "metrics"), text(metric, "key")), cell);
+      figure_text(json_object_get(json_object_get(row, "metrics"), text(metric, "key")), cell);
       TRY(table_add(t, cell));
     }
   }
@@ -215,7 +219,7 @@ static dkho_status fill_csv(table *t, const json_t *whole, const json_t *target)
       TRY(table_add(t, paper ? "paper" : text(whole, "budget")));
       TRY(json_object_get(row, "parameters") ? table_addf(t, "%.0f", number(row, "parameters")) : table_add(t, NULL));
       TRY(table_add(t, key));
-      TRY(table_addf(t, "%.9g", json_number_value(value)));
+      TRY(json_is_number(value) ? table_addf(t, "%.9g", json_number_value(value)) : table_add(t, NULL));
     }
   }
   return DKHO_OK;
