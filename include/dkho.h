@@ -64,7 +64,7 @@ DKHO_API dkho_status dkho_describe(const char *path, char **json);
  * larger vertex number; top simplices keep the orientation they came with. A handle may be read from many threads. */
 typedef struct dkho_complex dkho_complex;
 
-/* A benchmark domain: name darcy, torus or cavity; resolution smoke or main. */
+/* The domain of a benchmark: darcy, torus, cavity, heat, reaction; resolution smoke or main. */
 DKHO_API dkho_status dkho_complex_generate(dkho_complex **out, const char *name, const char *resolution);
 /* [-half, half]² minus disjoint round holes {x, y, radius}; triangle size h_near within `near` of a hole, h_far beyond
  * `far`. interior > 0 asks for exactly that many interior vertices, 0 lets the size field decide. */
@@ -231,8 +231,11 @@ typedef struct dkho_reproduce_options {
   const char *target; /* NULL: every target */
   const char *size;   /* "small", "large", "both"; NULL: by the budget */
   int ablations;      /* 1: the variants without one component too */
-  int64_t samples;    /* 0: by the budget */
-  int epochs;         /* 0: by the budget */
+  /* Names with commas between: training, fields, models, ablations, parameters, phase; NULL: all that there are. One that this
+   * request does not have is refused with those it has. */
+  const char *figures;
+  int64_t samples; /* 0: by the budget */
+  int epochs;      /* 0: by the budget */
   uint64_t seed;
   int threads;
   int (*stop)(void *user); /* polled often; nonzero: checkpoint and stop with DKHO_E_STOPPED */

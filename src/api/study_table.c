@@ -181,6 +181,7 @@ static dkho_status problem_section(file_out *f, const json_t *whole) {
                   (int)number(samples, "train"), (int)number(samples, "val"), (int)number(samples, "test")));
   TRY(number(whole, "epochs") > 0 ? file_printf(f, "%d epochs", (int)number(whole, "epochs"))
                                   : file_printf(f, "the recipe's epochs"));
+  if (number(whole, "batch") > 0) TRY(file_printf(f, " in batches of %d", (int)number(whole, "batch")));
   TRY(file_printf(f, ", seed %d, dkho %s. Rows marked paper are printed figures, from the authors' own data.\n\n",
                   (int)number(whole, "seed"), text(whole, "version")));
   json_array_foreach(json_object_get(whole, "targets"), i, target) TRY(target_table(f, whole, target));
