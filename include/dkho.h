@@ -191,14 +191,17 @@ typedef struct dkho_train_options {
   void *stop_user;
 } dkho_train_options;
 DKHO_API void dkho_train_defaults(dkho_train_options *options);
-/* Trains into a new directory. DKHO_E_STOPPED after a stop request: the checkpoint is there. */
+/* Trains into a new directory. options NULL: dkho_train_defaults. DKHO_E_STOPPED after a stop request: the checkpoint is
+ * there. */
 DKHO_API dkho_status dkho_train(const char *data, const char *run, const dkho_train_options *options);
 /* Goes on where a run stopped, with its own config.json; of `options` (may be NULL) only threads, stop and
  * checkpoint_seconds are used. data NULL: the path in config.json. A finished run is left as it is. */
 DKHO_API dkho_status dkho_train_resume(const char *run, const char *data, const dkho_train_options *options);
-/* Parameters of the model that these options would give on a benchmark, without any data. */
+/* Parameters of the model that these options (NULL: dkho_train_defaults) would give on a benchmark, without any data. */
 DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_options *options, int64_t *count);
-/* Metrics of the selected model on a split ("test"), as JSON. data NULL: the path in config.json. */
+/* Metrics of the selected model on a split ("test"), as JSON: {"run", "split", "target", "parameters", "samples", "metrics":
+ * {key: value}, "rel_l2_each", "predict_seconds", "judge_seconds"}. A metric is null where what it refers to vanishes in every
+ * sample (docs/RESULTS.md). data NULL: the path in config.json. */
 DKHO_API dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json);
 /* The metrics that judge a run's target, as a JSON array of {"key", "title", "better": 1 or -1, "join"}. */
 DKHO_API dkho_status dkho_metric_list(const char *run, const char *data, char **json);
@@ -264,7 +267,8 @@ DKHO_API int64_t dkho_model_parameters(const dkho_model *m);
 /* The complex it was trained on (a copy the caller frees). */
 DKHO_API dkho_status dkho_model_complex(const dkho_model *m, dkho_complex **out);
 /* `batch` samples: inputs[i] holds batch × rows × channels numbers of input i (floats; doubles for a global), in physical
- * units; out gets batch × rows × channels floats in physical units. threads 0: one per core. */
+ * units; out gets batch × rows × channels floats in physical units. threads 0: one per core. DKHO_E_NONFINITE when an input or
+ * a prediction is not finite. */
 DKHO_API dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const void *const *inputs,
                                         float *out);
 /* Predicts the samples of a data set on the same complex (split "train", "val", "test" or NULL: all) into a container
