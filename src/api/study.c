@@ -15,9 +15,9 @@
  * paper is the paper's. */
 static const study_budget budgets[] = {
     {"smoke", NULL, "smoke", 64, 6, 0, 0},     {"demo", "reaction", "main", 160, 30, 4, 0},
-    {"demo", NULL, "smoke", 600, 60, 0, 0},    {"quick", "darcy", "main", 200, 40, 4, 0},
-    {"quick", "torus", "main", 470, 40, 4, 0}, {"quick", "cavity", "main", 350, 40, 4, 0},
-    {"quick", "heat", "main", 280, 40, 4, 0},  {"quick", "reaction", "main", 560, 40, 4, 0},
+    {"demo", NULL, "smoke", 600, 60, 0, 0},    {"quick", "darcy", "main", 180, 40, 4, 0},
+    {"quick", "torus", "main", 400, 40, 4, 0}, {"quick", "cavity", "main", 320, 40, 4, 0},
+    {"quick", "heat", "main", 400, 40, 4, 0},  {"quick", "reaction", "main", 480, 40, 4, 0},
     {"paper", NULL, "main", 0, 0, 0, 1},
 };
 enum { BUDGETS = sizeof budgets / sizeof *budgets };
