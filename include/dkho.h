@@ -182,8 +182,10 @@ typedef struct dkho_train_options {
   double lr, weight_decay;                        /* negative: recipe */
   double clip, ema;                               /* negative: 1, none */
   int warmup;                                     /* steps of linear warm-up */
-  int64_t train_samples;                          /* use the first so many of the training split; 0: all */
-  int skip_nonfinite; /* 1: leave out a step whose loss or gradient is not finite; 0: stop */
+  const char *optimizer;                          /* "adamw" (NULL; the paper's), "muon", "soap" */
+  const char *schedule;  /* of the rate: "cosine" (NULL; the paper's, by epochs), "cosine_step", "linear", "constant" */
+  int64_t train_samples; /* use the first so many of the training split; 0: all */
+  int skip_nonfinite;    /* 1: leave out a step whose loss or gradient is not finite; 0: stop */
   uint64_t seed;
   int threads;
   double checkpoint_seconds; /* between checkpoints inside an epoch; 0: 60 */
@@ -201,7 +203,8 @@ DKHO_API dkho_status dkho_train_resume(const char *run, const char *data, const 
 DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_options *options, int64_t *count);
 /* Metrics of the selected model on a split ("test"), as JSON: {"run", "split", "target", "parameters", "samples", "metrics":
  * {key: value}, "rel_l2_each", "predict_seconds", "judge_seconds"}. A metric is null where what it refers to vanishes in every
- * sample (docs/RESULTS.md). data NULL: the path in config.json. */
+ * sample (docs/RESULTS.md). data NULL: the path in config.json. Here, and wherever a trained run is judged, `run` may also be a
+ * model file; then data is needed. */
 DKHO_API dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json);
 /* The metrics that judge a run's target, as a JSON array of {"key", "title", "better": 1 or -1, "join"}. */
 DKHO_API dkho_status dkho_metric_list(const char *run, const char *data, char **json);
@@ -233,12 +236,15 @@ typedef struct dkho_reproduce_options {
       budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its samples and epochs) */
   const char *target; /* NULL: every target */
   const char *size;   /* "small", "large", "both"; NULL: by the budget */
-  int ablations;      /* 1: the variants without one component too */
+  int ablations;      /* 1: the variants without one component too; 0: those that are finished */
   /* Names with commas between: training, fields, models, ablations, parameters, phase; NULL: all that there are. One that this
    * request does not have is refused with those it has. */
   const char *figures;
-  int64_t samples; /* 0: by the budget */
-  int epochs;      /* 0: by the budget */
+  int64_t samples;                  /* 0: by the budget */
+  int epochs;                       /* 0: by the budget */
+  const char *optimizer, *schedule; /* as in dkho_train_options; NULL: the paper's */
+  double lr;                        /* 0: the recipe's */
+  int warmup;
   uint64_t seed;
   int threads;
   int (*stop)(void *user); /* polled often; nonzero: checkpoint and stop with DKHO_E_STOPPED */
@@ -254,10 +260,20 @@ DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const cha
                                 double seconds, char **json);
 
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
- * One self-contained file: weights, complex, operators, bases, scaling. Predicting may be done from many threads at once
+ * A model file: weights, scaling, descriptors, and the complex with its bases; or packed, without the latter, which its
+ * benchmark makes again on loading (a second or a few) and which are compared with what the file remembers. Predicting may be done from many threads at once
  * on one handle. */
 typedef struct dkho_model dkho_model;
 DKHO_API dkho_status dkho_model_load(dkho_model **out, const char *path); /* a model file or a run directory */
+/* Packs the selected model of a finished run on benchmark data into a small file NAME.st, and writes its card NAME.json (data,
+ * configuration, result, rows to compare with, hash) and the folder's README.md. data NULL: the path in config.json. json (may be
+ * NULL): the card. */
+DKHO_API dkho_status dkho_model_pack(const char *run, const char *data, const char *path, int force, int threads,
+                                     char **json);
+/* Makes a few test samples of a packed model again, predicts them, and compares the errors with those it remembers and the file
+ * with its card, if that is beside it; an error says what differs. json (may be NULL): {"model", "file", "samples", "expected",
+ * "found"}. */
+DKHO_API dkho_status dkho_model_check(const char *path, int threads, char **json);
 DKHO_API dkho_status dkho_model_save(const dkho_model *m, const char *path, int force);
 DKHO_API void dkho_model_free(dkho_model *m);
 DKHO_API int dkho_model_inputs(const dkho_model *m); /* input fields and globals together, in the order predict wants */

@@ -284,6 +284,33 @@ static dkho_status load_model(void) {
 static dkho_status save_model(void) {
   return dkho_model_save(model, w.file, 0);
 }
+static char packed[192];
+static dkho_status pack(void) {
+  char path[192];
+  snprintf(path, sizeof path, "%s.st", w.file);
+  return dkho_model_pack(w.run, NULL, path, 0, 1, &text);
+}
+static dkho_status load_packed(void) {
+  return dkho_model_load(&model_out, packed);
+}
+static dkho_status check_packed(void) {
+  return dkho_model_check(packed, 1, &text);
+}
+static dkho_status evaluate_packed(void) {
+  return dkho_evaluate(packed, w.data, "test", 1, &text);
+}
+
+static void test_packed(void **state) {
+  (void)state;
+  static const trial list[] = {{"pack", pack, NULL, NULL, 1},
+                               {"load a packed model", load_packed, NULL, NULL, 0},
+                               {"check a packed model", check_packed, NULL, NULL, 0},
+                               {"evaluate a packed model", evaluate_packed, NULL, NULL, 0}};
+  snprintf(packed, sizeof packed, "%s/packed.st", w.dir);
+  FINE(dkho_model_pack(w.run, NULL, packed, 0, 1, NULL));
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) sweep(&list[i], 6);
+}
+
 static dkho_status model_complex(void) {
   return dkho_model_complex(model, &cx_out);
 }
@@ -340,6 +367,7 @@ static int teardown(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_make),    cmocka_unit_test(test_use),
                                      cmocka_unit_test(test_data),    cmocka_unit_test(test_learning),
-                                     cmocka_unit_test(test_judging), cmocka_unit_test(test_model)};
+                                     cmocka_unit_test(test_judging), cmocka_unit_test(test_model),
+                                     cmocka_unit_test(test_packed)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -4,9 +4,24 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+static int is_file(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static dkho_status opened_file(opened *r, const char *model, const char *data) {
+  if (!data) return fail(DKHO_E_INPUT, "%s: a model file does not know where its data are; name the data set", model);
+  TRY(dataset_open(&r->d, data));
+  TRY(oper_load(&r->o, model, api_rebuild));
+  TRY(oper_matches(r->o, r->d));
+  return config_of_model(&r->cfg, r->o, r->d);
+}
 
 dkho_status opened_config(opened *r, const char *run, const char *data) {
   char path[PATH_LIMIT], *own = NULL;
+  if (is_file(run)) return opened_file(r, run, data);
   if (snprintf(path, sizeof path, "%s/config.json", run) >= PATH_LIMIT - 64)
     return fail(DKHO_E_INPUT, "the name of the run directory is too long");
   if (!data) TRY(config_data_path(path, &own));
@@ -18,9 +33,11 @@ dkho_status opened_config(opened *r, const char *run, const char *data) {
 dkho_status opened_model(opened *r, const char *run, const char *data, int threads) {
   char path[PATH_LIMIT];
   TRY(opened_config(r, run, data));
-  snprintf(path, sizeof path, "%s/best.st", run);
-  TRY(oper_load(&r->o, path));
-  TRY(oper_matches(r->o, r->d));
+  if (!r->o) {
+    snprintf(path, sizeof path, "%s/best.st", run);
+    TRY(oper_load(&r->o, path, api_rebuild));
+    TRY(oper_matches(r->o, r->d));
+  }
   TRY(pool_create(&r->threads, threads));
   return judge_create(&r->j, r->o, r->d, r->threads);
 }

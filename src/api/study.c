@@ -64,6 +64,19 @@ static void add_run(study *s, const data_recipe *r, const char *size, const char
   study_path(s, part, run->dir);
 }
 
+static int has(const study_run *r, const char *name) {
+  char path[PATH_LIMIT];
+  snprintf(path, sizeof path, "%.*s/%s", PATH_LIMIT - 64, r->dir, name);
+  return file_exists(path);
+}
+
+/* A variant is part of the study when it is asked for, or when it was and is finished. */
+static void add_variant(study *s, const data_recipe *r, const char *size, const char *variant) {
+  int before = s->runs;
+  add_run(s, r, size, variant);
+  if (s->runs > before && !s->o->ablations && !has(&s->run[before], "result.json")) s->runs = before;
+}
+
 static dkho_status list_runs(study *s) {
   const char *size = s->o->size;
   if (size && strcmp(size, "small") != 0 && strcmp(size, "large") != 0 && strcmp(size, "both") != 0)
@@ -79,10 +92,9 @@ static dkho_status list_runs(study *s) {
     wanted++;
     if (small) add_run(s, r, "small", "full");
     if (large) add_run(s, r, "large", "full");
-    if (!s->o->ablations) continue;
-    add_run(s, r, small ? "small" : "large", "no_dirac");
-    add_run(s, r, small ? "small" : "large", "no_phase");
-    if (r->harmonic) add_run(s, r, small ? "small" : "large", "no_harmonic");
+    add_variant(s, r, small ? "small" : "large", "no_dirac");
+    add_variant(s, r, small ? "small" : "large", "no_phase");
+    if (r->harmonic) add_variant(s, r, small ? "small" : "large", "no_harmonic");
   }
   if (!wanted) return fail(DKHO_E_INPUT, "problem %s has no target '%s'; it has %s", s->p->name, s->o->target, names);
   return DKHO_OK;
@@ -98,6 +110,10 @@ static dkho_status check_plan(const study *s) {
                            "resolution", s->budget.resolution, "samples", (json_int_t)s->budget.samples, "epochs",
                            s->budget.epochs, "batch", s->budget.batch, "seed", (json_int_t)s->o->seed);
   if (!plan) return fail(DKHO_E_MEMORY, "no memory for a JSON object");
+  if (s->o->optimizer) json_object_set_new(plan, "optimizer", json_string(s->o->optimizer));
+  if (s->o->schedule) json_object_set_new(plan, "schedule", json_string(s->o->schedule));
+  if (s->o->lr > 0) json_object_set_new(plan, "lr", json_real(s->o->lr));
+  if (s->o->warmup > 0) json_object_set_new(plan, "warmup", json_integer(s->o->warmup));
   study_path(s, "plan.json", path);
   if (!file_exists(path)) return config_save_json(plan, path, 0);
   dkho_status st = config_load_json(path, &old);
@@ -137,13 +153,9 @@ static void train_options(const study *s, const study_run *r, dkho_train_options
   dkho_train_defaults(o);
   o->target = r->recipe->target, o->size = r->size, o->variant = r->variant;
   o->epochs = s->budget.epochs, o->batch = s->budget.batch, o->seed = s->o->seed, o->threads = s->o->threads;
+  o->optimizer = s->o->optimizer, o->schedule = s->o->schedule, o->warmup = s->o->warmup;
+  if (s->o->lr > 0) o->lr = s->o->lr;
   o->stop = s->o->stop, o->stop_user = s->o->stop_user;
-}
-
-static int has(const study_run *r, const char *name) {
-  char path[PATH_LIMIT];
-  snprintf(path, sizeof path, "%.*s/%s", PATH_LIMIT - 64, r->dir, name);
-  return file_exists(path);
 }
 
 /* Epochs that a run has behind it: lines of its history. */

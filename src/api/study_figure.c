@@ -41,14 +41,15 @@ static int points_of(const study *s, const data_recipe *r) {
 }
 
 static int has_figure(const study *s, const char *name) {
-  int models = 0, points = 0;
+  int models = 0, points = 0, ablations = 0;
+  for (int i = 0; i < s->runs; i++) ablations |= strcmp(s->run[i].variant, "full") != 0;
   for (int i = 0; i < s->p->recipes; i++) {
     models |= models_of(s, &s->p->recipe[i]) > 1;
     points |= points_of(s, &s->p->recipe[i]) > 1;
   }
   if (strcmp(name, "models") == 0) return models;
   if (strcmp(name, "parameters") == 0) return points;
-  return strcmp(name, "ablations") == 0 ? s->o->ablations : 1;
+  return strcmp(name, "ablations") == 0 ? ablations : 1;
 }
 
 /* The next name of a list with commas, "" at its end; moves *list on. */

@@ -61,6 +61,8 @@ void dataset_free(dataset *d);
 const st_file *dataset_file(const dataset *d);
 const data_info *dataset_info(const dataset *d);
 const char *dataset_mesh_hash(const dataset *d, int ci); /* 32 hex digits */
+/* The identity of a complex: its coordinates and its top simplices. */
+void data_mesh_hash(const cx *c, char hex[33]);
 int dataset_complexes(const dataset *d);
 const cx *dataset_cx(const dataset *d, int ci);
 int64_t dataset_samples(const dataset *d);

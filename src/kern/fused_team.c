@@ -19,23 +19,25 @@ static real *tiles(fused_team *t, int count, int ch, dkho_status *s) {
 static dkho_status plan_degree(fused_team *t, sample_state *st, int k) {
   const fused *f = t->f;
   int n = f->tiles[k], h = f->s.h, c = f->s.c, steps = f->s.layers * f->s.substeps;
+  int carrier = f->s.relation == FUSED_CARRIER;
   dkho_status s = DKHO_OK;
+  if (!fused_lives(f, 0, k)) return s;
   st->varying[k] = tiles(t, n, f->s.varying[k].count, &s);
   st->row[k] = reals(t, (size_t)h, &s);
   for (int l = 0; l <= f->s.layers; l++) {
-    if (l == f->s.layers && k != f->s.target) continue;
+    if (!fused_lives(f, l, k)) continue;
     st->z[l][k] = tiles(t, n, h + 2 * c, &s);
     st->rstd[l][k] = tiles(t, n, 1, &s);
-    if (l < f->s.layers) st->maps[l][k] = tiles(t, n, 3 * c, &s);
+    if (l < f->s.layers || carrier) st->maps[l][k] = tiles(t, n, 3 * c, &s);
   }
   if (!ARENA_NEW(&t->mem, st->theta[k], steps + 1)) return DKHO_E_MEMORY;
   for (int i = 0; i <= steps; i++) st->theta[k][i] = tiles(t, n + 1, c, &s);
-  st->res_a[k] = tiles(t, n + 1, c, &s);
-  st->res_b[k] = tiles(t, n + 1, c, &s);
+  if (f->s.relation != FUSED_ALONE) st->res_a[k] = tiles(t, n + 1, c, &s);
+  if (f->s.relation == FUSED_COUPLED) st->res_b[k] = tiles(t, n + 1, c, &s);
   st->gt[k] = tiles(t, n + 1, c, &s);
   st->gz[k] = tiles(t, n, h, &s);
   st->gz0[k] = tiles(t, n, h, &s);
-  st->gmaps[k] = tiles(t, n, 3 * c, &s);
+  if (!carrier) st->gmaps[k] = tiles(t, n, 3 * c, &s);
   return s;
 }
 

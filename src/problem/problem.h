@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "data/dataset.h"
+#include "dec/dec.h"
 #include "la/la.h"
 
 /* Samples are solved in aligned groups of this many, whole groups always, as wide as the solvers of la.h are fastest. */
@@ -49,6 +50,8 @@ typedef struct problem {
  * side (n × PROBLEM_GROUP): there and back. */
 void problem_pack(int64_t n, const double *block, double *rows);
 void problem_unpack(int64_t n, const double *rows, double *block);
+/* The same for the simplices first … first+count-1 of n alone; rows: count × PROBLEM_GROUP. */
+void problem_unpack_strip(int64_t n, int64_t first, int64_t count, const double *rows, double *block);
 
 /* Fills a static that geometry alone decides: position{k}, label{k} (label2: vertex means), tangent, length, area, normal,
  * weight (lumped measure). */
@@ -61,6 +64,14 @@ const problem *problem_at(int i);
 dkho_status problem_find(const char *name, const problem **out);
 /* Index of the recipe for the target of degree k (the first such), -1 when there is none. */
 int problem_target(const problem *p, int k);
+
+/* What a data set keeps of a complex beside it: static arrays by field (NULL for the others), harmonic bases by degree. */
+typedef struct problem_parts {
+  double *fixed[PROBLEM_FIELDS_MAX];
+  dec_basis harmonic[CX_DEGREES];
+} problem_parts;
+dkho_status problem_parts_make(problem_parts *out, const problem *p, const cx *c, const problem_state *s);
+void problem_parts_free(problem_parts *t);
 
 typedef struct problem_request {
   const char *resolution; /* "smoke" or "main" */

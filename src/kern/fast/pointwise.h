@@ -193,4 +193,35 @@ static void fast_cond_back(int tiles, int c, float scale, const float *maps, con
     }
 }
 
+static void fast_carrier(int tiles, int c, float *maps, float *x, float *turn, size_t ts) {
+  int n = c * LANES;
+  for (int t = 0; t < tiles; t++, maps += 3 * n, x += n)
+    for (int e = 0; e < n; e += VL) {
+      vf gate = vload(maps + n + e), a = vtanh(vload(maps + e)), s = vsigmoid(gate), b = vtanh(vload(maps + 2 * n + e));
+      if (turn) vstore(turn + (size_t)t * ts + e, vtanh(gate));
+      vstore(maps + e, a);
+      vstore(maps + n + e, s);
+      vstore(maps + 2 * n + e, b);
+      vstore(x + e, vfma(s, a, b));
+    }
+}
+
+static void fast_carrier_back(int tiles, int c, const float *maps, const float *g_x, const float *turn, size_t ts,
+                              const float *g_turn, float *g_pre, size_t ps) {
+  vf one = vset(1);
+  int n = c * LANES;
+  for (int t = 0; t < tiles; t++, maps += 3 * n, g_x += n, g_pre += ps)
+    for (int e = 0; e < n; e += VL) {
+      vf a = vload(maps + e), s = vload(maps + n + e), b = vload(maps + 2 * n + e), g = vload(g_x + e);
+      vf gate = vmul(vmul(g, a), vfnma(s, s, s));
+      if (turn) {
+        vf v = vload(turn + (size_t)t * ts + e);
+        gate = vfma(vload(g_turn + t * n + e), vfnma(v, v, one), gate);
+      }
+      vstore(g_pre + e, vmul(vmul(g, s), vfnma(a, a, one)));
+      vstore(g_pre + n + e, gate);
+      vstore(g_pre + 2 * n + e, vmul(g, vfnma(b, b, one)));
+    }
+}
+
 #endif

@@ -151,4 +151,36 @@ static void fast_rel_drive_back(int first, int last, int c, float tau, const flo
     }
 }
 
+static void fast_rel_alone(int first, int last, int c, float tau, float sigma, const float *theta, const float *maps,
+                           float *out) {
+  int n = c * LANES;
+  for (int t = first; t < last; t++)
+    for (int e = 0; e < n; e += VL) {
+      const float *m = maps + (size_t)(3 * t) * (size_t)n + e;
+      size_t at = (size_t)t * (size_t)n + (size_t)e;
+      vf own = vload(theta + at), x = vsub(vmul(vload(m + n), own), vload(m + 2 * n));
+      vstore(out + at, vfnma(vset(tau), vfma(vset(sigma), vsin(x), vload(m)), own));
+    }
+}
+
+static void fast_rel_alone_back(int first, int last, int c, float tau, float sigma, const float *theta,
+                                const float *maps, float *t, float *g_maps, float *dot) {
+  int n = c * LANES;
+  for (int i = first; i < last; i++)
+    for (int e = 0; e < n; e += VL) {
+      size_t at = (size_t)i * (size_t)n + (size_t)e, three = (size_t)(3 * i) * (size_t)n + (size_t)e;
+      const float *m = maps + three;
+      float *g = g_maps + three, *sum = dot + e % LANES;
+      vf own = vload(theta + at), gate = vload(m + n), in = vload(t + at), sine, cosine;
+      vsincos(vsub(vmul(gate, own), vload(m + 2 * n)), &sine, &cosine);
+      vf r = vmul(vmul(vset(-tau * sigma), cosine), in);
+      vstore(g, vfnma(vset(tau), in, vload(g)));
+      vstore(g + n, vfma(own, r, vload(g + n)));
+      vstore(g + 2 * n, vsub(vload(g + 2 * n), r));
+      vstore(sum, vfma(sine, in, vload(sum)));
+      vstore(sum + LANES, vfma(vload(m), in, vload(sum + LANES)));
+      vstore(t + at, vfma(gate, r, in));
+    }
+}
+
 #endif
