@@ -9,7 +9,7 @@ static int run(int argc, char **argv);
 const verb verb_mesh = {
     "mesh",
     "build or import a complex; report counts, Betti numbers, quality",
-    "darcy|torus|cavity|planar|FILE [-o OUT]",
+    "darcy|torus|cavity|heat|reaction|planar|FILE [-o OUT]",
     "Builds one of the benchmark domains, a square with round holes (planar), or reads a mesh file (.msh, .vtu, .obj,\n"
     ".off, or a container written by dkho). Prints its topology and quality. With -o it is written as a container\n"
     "(.st) or, for ParaView, as .vtu.\n\n"
@@ -83,6 +83,13 @@ static int report(const dkho_complex *c, const char *name, int as_json) {
   return EXIT_DONE;
 }
 
+static int is_benchmark(const char *name) {
+  static const char *const known[] = {"darcy", "torus", "cavity", "heat", "reaction"};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(name, known[i]) == 0) return 1;
+  return 0;
+}
+
 static int has_ending(const char *path, const char *ending) {
   size_t n = strlen(path), m = strlen(ending);
   return n >= m && strcmp(path + n - m, ending) == 0;
@@ -122,7 +129,7 @@ static int run(int argc, char **argv) {
       if (!parse_hole(holes.item[i], hole[i]))
         return misuse(&verb_mesh, "--hole: expected X,Y,R, found '%s'", holes.item[i]);
     status = dkho_complex_planar(&c, half, holes.count, (const double(*)[3])hole, h_near, h_far, near, far, interior);
-  } else if (strcmp(name, "darcy") == 0 || strcmp(name, "torus") == 0 || strcmp(name, "cavity") == 0) {
+  } else if (is_benchmark(name)) {
     status = dkho_complex_generate(&c, name, resolution);
   } else {
     status = dkho_complex_read(&c, name);

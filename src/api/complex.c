@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "mesh/generate.h"
 #include "mesh/meshio.h"
+#include "problem/problem.h"
 
 #include <string.h>
 
@@ -17,15 +18,10 @@ dkho_status api_wrap(dkho_complex **out, cx *c) {
 
 dkho_status dkho_complex_generate(dkho_complex **out, const char *name, const char *resolution) {
   cx *c = NULL;
+  const problem *p;
   *out = NULL;
-  if (strcmp(name, "darcy") == 0)
-    TRY(cx_darcy(&c, resolution));
-  else if (strcmp(name, "torus") == 0)
-    TRY(cx_torus(&c, resolution));
-  else if (strcmp(name, "cavity") == 0)
-    TRY(cx_cavity(&c, resolution));
-  else
-    return fail(DKHO_E_INPUT, "unknown domain '%s'; there are darcy, torus, cavity", name);
+  TRY(problem_find(name, &p));
+  TRY(p->build(&c, resolution));
   return api_wrap(out, c);
 }
 
