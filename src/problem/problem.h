@@ -16,11 +16,14 @@ enum { PROBLEM_GROUP = CHOL_WIDE, PROBLEM_FIELDS_MAX = 32, PROBLEM_MODES = 16 };
 /* What prepare() makes once per complex: factors, matrices, tables; shared by the threads. */
 typedef struct problem_state problem_state;
 
-/* One static array, to be filled by problem.statics: n[degree] × channels. */
-typedef struct problem_static {
-  const char *name;
-  double *data;
-} problem_static;
+/* Entries of problem.field: a static array, and those that most problems have. */
+#define PROBLEM_STATIC(name, degree, channels)                                                                         \
+  { name, DATA_STATIC, degree, channels, DATA_SCALE_NONE, 0, 0, 0, 1 }
+#define PROBLEM_POSITIONS(gdim)                                                                                        \
+  PROBLEM_STATIC("position0", 0, gdim), PROBLEM_STATIC("position1", 1, gdim), PROBLEM_STATIC("position2", 2, gdim)
+#define PROBLEM_SPECTRAL                                                                                               \
+  PROBLEM_STATIC("spectral0", 0, PROBLEM_MODES), PROBLEM_STATIC("spectral1", 1, PROBLEM_MODES),                        \
+      PROBLEM_STATIC("spectral2", 2, PROBLEM_MODES)
 
 typedef struct problem {
   const char *name, *summary;
@@ -50,6 +53,8 @@ typedef struct problem {
  * side (n × PROBLEM_GROUP): there and back. */
 void problem_pack(int64_t n, const double *block, double *rows);
 void problem_unpack(int64_t n, const double *rows, double *block);
+/* The same for the simplices first … first+count-1 of n alone; rows: count × PROBLEM_GROUP. */
+void problem_unpack_strip(int64_t n, int64_t first, int64_t count, const double *rows, double *block);
 
 /* Fills a static that geometry alone decides: position{k}, label{k} (label2: vertex means), tangent, length, area, normal,
  * weight (lumped measure). */
