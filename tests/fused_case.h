@@ -366,18 +366,25 @@ static inline real *case_gradient(const net_case *n, const kern *k, int threads,
   return g;
 }
 
-/* Output of sample i by the fused network. */
+/* Output of sample i by the fused network: by buffers for training and, again and again, by those for predicting alone. */
 static inline real *case_output(const net_case *n, const kern *k, int threads, int i) {
   fused *f;
-  fused_team *t;
+  fused_team *t, *lean;
   pool *p;
   assert_int_equal(pool_create(&p, threads), DKHO_OK);
   assert_int_equal(fused_create(&f, k, &n->s, &n->mesh, (const real *const *)n->fixed), DKHO_OK);
   assert_int_equal(fused_team_create(&t, f, p, 1), DKHO_OK);
+  assert_int_equal(fused_team_create_predict(&lean, f, p, 2), DKHO_OK);
   fused_prepare(f, p, n->theta);
-  real *y = mem_alloc((size_t)(n->s.n[n->s.target] * n->s.outputs), sizeof *y);
+  size_t size = (size_t)(n->s.n[n->s.target] * n->s.outputs);
+  real *y = mem_alloc(size, sizeof *y), *z = mem_alloc(3 * size, sizeof *z);
+  fused_sample thrice[3] = {n->sample[i], n->sample[i], n->sample[i]};
   assert_int_equal(fused_predict(t, 1, &n->sample[i], &y), DKHO_OK);
+  assert_int_equal(fused_predict(lean, 3, thrice, (real *[]){z, z + size, z + 2 * size}), DKHO_OK);
+  for (int j = 0; j < 3; j++) assert_memory_equal(y, z + (size_t)j * size, size * sizeof *y);
+  mem_free(z);
   fused_team_free(t);
+  fused_team_free(lean);
   fused_free(f);
   pool_free(p);
   return y;

@@ -2,6 +2,7 @@
  * same bits for any number of threads and any grouping of a batch. */
 #include "run/runner.h"
 #include "data/dataset.h"
+#include "nn/optim.h"
 #include "run/config.h"
 #include "scratch.h"
 
@@ -165,6 +166,65 @@ static void test_cavity(void **state) {
   check("cavity", "0", "unit", "small");
 }
 
+/* Whole steps: gradient, AdamW, new weights into the kernels. They allocate nothing, and neither threads nor announcing the
+ * data changes a bit. */
+static void step_twice(const oper *o, source *s, const char *engine_name, int threads, int announced, real *value) {
+  pool *p = NULL;
+  runner *r = NULL;
+  optim *opt = NULL;
+  real *g = NULL;
+  optim_config oc = optim_defaults(OPTIM_ADAMW);
+  setenv("DKHO_ENGINE", engine_name, 1);
+  assert_int_equal(pool_create(&p, threads), DKHO_OK);
+  assert_int_equal(runner_create(&r, o, 0, ENGINE_TRAIN, p), DKHO_OK);
+  assert_int_equal(params_slab(o->p, &g), DKHO_OK);
+  memcpy(value, o->value, (size_t)o->p->size * sizeof *value);
+  assert_int_equal(optim_create(&opt, o->p, &oc, value), DKHO_OK);
+  assert_string_equal(runner_engine(r), engine_name);
+  runner_bind(r, value);
+  uint64_t before = mem_calls();
+  for (int step = 0; step < 2; step++) {
+    double loss;
+    runner_batch b = {.count = BATCH, .inputs = inputs, .target = target, .ctx = s};
+    memset(g, 0, (size_t)o->p->size * sizeof *g);
+    for (int64_t i = 0; announced && i < dataset_samples(s->d); i++) dataset_prefetch(s->d, s->target, i);
+    assert_int_equal(runner_gradient(r, &b, 1.0 / BATCH, &loss, g), DKHO_OK);
+    assert_int_equal(optim_step(opt, 1e-3, value, g, NULL), DKHO_OK);
+    runner_bind(r, value);
+  }
+  assert_int_equal(mem_calls(), before);
+  unsetenv("DKHO_ENGINE");
+  optim_free(opt);
+  mem_free(g);
+  runner_free(r);
+  pool_free(p);
+}
+
+static void test_steps(void **state) {
+  (void)state;
+  dataset *d = open_smoke("darcy");
+  dkho_train_options options;
+  run_config cfg;
+  oper *o = NULL;
+  real *one = NULL, *two = NULL;
+  dkho_train_defaults(&options);
+  options.target = "1", options.h = 8, options.layers = 2;
+  assert_int_equal(config_resolve(&cfg, d, "data.st", &options), DKHO_OK);
+  assert_int_equal(oper_create(&o, d, &cfg.oper), DKHO_OK);
+  assert_true(params_slab(o->p, &one) == DKHO_OK && params_slab(o->p, &two) == DKHO_OK);
+  source s = {d, o->target, 0, NULL};
+  for (int i = 0; i < 2; i++) {
+    step_twice(o, &s, i ? "fused" : "tape", 1, 0, one);
+    step_twice(o, &s, i ? "fused" : "tape", 2, 1, two);
+    assert_memory_not_equal(one, o->value, (size_t)o->p->size * sizeof *one);
+    assert_memory_equal(one, two, (size_t)o->p->size * sizeof *one);
+  }
+  mem_free(one), mem_free(two);
+  oper_free(o);
+  config_free(&cfg);
+  dataset_free(d);
+}
+
 /* Every variant from every start in both metrics. */
 static void test_variants(void **state) {
   (void)state;
@@ -218,8 +278,8 @@ static void test_nonfinite(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_darcy), cmocka_unit_test(test_torus),
-                                     cmocka_unit_test(test_cavity), cmocka_unit_test(test_variants),
-                                     cmocka_unit_test(test_nonfinite)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_darcy),    cmocka_unit_test(test_torus),
+                                     cmocka_unit_test(test_cavity),   cmocka_unit_test(test_steps),
+                                     cmocka_unit_test(test_variants), cmocka_unit_test(test_nonfinite)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

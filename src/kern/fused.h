@@ -104,6 +104,9 @@ typedef struct fused_sample {
  * at a time the threads share its chunks, else each takes whole samples. */
 typedef struct fused_team fused_team;
 dkho_status fused_team_create(fused_team **out, const fused *f, pool *p, int samples);
+/* The same for fused_predict alone, in a third of the memory: a layer's state takes the place of the one before, and there
+ * are no cotangents. */
+dkho_status fused_team_create_predict(fused_team **out, const fused *f, pool *p, int samples);
 void fused_team_free(fused_team *t);
 
 /* y: n[target] × outputs, row-major, for each of `count` samples. */

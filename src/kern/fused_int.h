@@ -93,6 +93,7 @@ struct fused_team {
   const fused *f;
   pool *p;
   int samples;         /* at a time */
+  int predicts;        /* only: layers update states and maps in place, and phases go to and fro between two arrays */
   sample_state *state; /* one per thread that takes whole samples */
   scratch *work;       /* one per thread */
   real *packed;        /* samples × grads */

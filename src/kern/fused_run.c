@@ -13,7 +13,7 @@ typedef struct {
 
 static void one_chunk(const sweep *w, int i, int worker, int slot) {
   const chunk *c = &w->p->f->chunks[i];
-  real *partial = w->p->s->partial + (size_t)slot * w->p->f->unit_max;
+  real *partial = w->unit_of ? w->p->s->partial + (size_t)slot * w->p->f->unit_max : NULL;
   if (w->unit_of) memset(partial, 0, w->unit_of(w->p, c->k)->size * sizeof *partial);
   w->fn(w->p, c, &w->p->work[worker], partial);
 }
@@ -136,7 +136,7 @@ static dkho_status run_sample(const batch *b, int i, int worker, pool *blocks) {
   fused_team *t = b->t;
   const fused *f = t->f;
   sample_state *s = &t->state[worker];
-  s->packed = t->packed + (size_t)(i - b->first) * f->grads;
+  if (b->loss) s->packed = t->packed + (size_t)(i - b->first) * f->grads;
   pass p = {.f = f, .s = s, .work = t->work, .p = blocks, .worker = worker};
   int64_t n = f->s.n[f->s.target];
   TRY(forward(&p, &b->samples[i]));
@@ -177,6 +177,7 @@ dkho_status fused_predict(fused_team *t, int count, const fused_sample *samples,
 
 dkho_status fused_train(fused_team *t, int count, const fused_sample *samples, fused_loss loss, void *ctx,
                         real *packed) {
+  assert(!t->predicts);
   batch b = {.t = t, .samples = samples, .loss = loss, .ctx = ctx};
   return run_batch(&b, count, packed);
 }

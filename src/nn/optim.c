@@ -97,7 +97,7 @@ static void follow(const optim *o, const param *q, const real *value) {
 dkho_status optim_step(optim *o, double lr, real *value, const real *g, double *norm) {
   const params *p = o->p;
   for (int i = 0; i < p->count; i++)
-    if (p->list[i].live && !isfinite(square_sum(&p->list[i], g)))
+    if (p->list[i].live && !params_finite(g + p->list[i].offset, p->list[i].count))
       return fail(DKHO_E_NONFINITE, "gradient of %s is not finite", p->list[i].name);
   double size = optim_norm(p, g), factor = 1;
   if (norm) *norm = size;

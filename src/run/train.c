@@ -239,6 +239,12 @@ static dkho_status batch_gradient(trainer *t, int64_t at, double *mean) {
   return DKHO_OK;
 }
 
+/* The batch at `at` comes next: its data are fetched while this one computes. */
+static void announce(const trainer *t, int64_t at) {
+  for (int64_t i = at; i < t->trains && i < at + t->cfg->batch; i++)
+    dataset_prefetch(t->d, t->o->target, t->train[t->order[i]]);
+}
+
 static void bind(trainer *t) {
   for (int i = 0; i < t->o->sites; i++) runner_bind(t->run[i], t->o->value);
 }
@@ -250,6 +256,7 @@ static double rate(const trainer *t) {
 
 static dkho_status take_step(trainer *t) {
   double mean = 0, lr = rate(t);
+  announce(t, (t->step + 1) * t->cfg->batch);
   dkho_status s = batch_gradient(t, t->step * t->cfg->batch, &mean);
   if (s == DKHO_OK)
     s = optim_step(t->opt, lr * lr_warmup(t->opt->step, t->cfg->warmup), t->o->value, t->gradient, NULL);
@@ -329,7 +336,7 @@ static dkho_status write_result(trainer *t) {
   json_t *scores = NULL;
   dkho_status s = oper_load(&best, in_dir(t, "best.st", path), NULL);
   if (s == DKHO_OK) s = judge_create(&j, best, t->d, t->threads);
-  if (s == DKHO_OK && count) s = judge_metrics(j, best->value, t->cfg->metrics, count, test, &scores);
+  if (s == DKHO_OK && count) s = judge_metrics(j, best->value, t->cfg->metrics, count, test, &scores, NULL);
   if (s == DKHO_OK) {
     const char *problem = dataset_info(t->d)->problem;
     json_object_del(scores, "rel_l2_each");
