@@ -7,10 +7,18 @@
 #include <string.h>
 #include <time.h>
 
-double subject_clock(void) {
+static double reading(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double subject_clock(void) {
+  return reading(CLOCK_MONOTONIC);
+}
+
+double subject_work(void) {
+  return reading(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static int ascending(const void *a, const void *b) {

@@ -31,6 +31,7 @@ dkho_status subject_predict(subject *s, int64_t batch); /* at most SUBJECT_BATCH
 /* A few short goes, all threads at the same time, that may raise s->peak. */
 dkho_status subject_peak(subject *s);
 
+double subject_work(void);               /* processor seconds of all threads, which other programs do not lengthen */
 double subject_clock(void);              /* seconds */
 double subject_median(double *x, int n); /* sorts x */
 
