@@ -77,7 +77,7 @@ def data(a, study, case):
     path = given.get(case["problem"], os.path.join(a.out, case["problem"] + ".st"))
     if not os.path.exists(path):
         subprocess.run([a.dkho, "data", case["problem"], "--resolution", study["resolution"], "--seed", str(study["seed"]), "-o",
-                        path, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+                        path, "--quiet", "--samples", str(study.get("samples", 0))], check=True, stdout=subprocess.DEVNULL)
     return path
 
 
@@ -128,13 +128,14 @@ def main():
     p.add_argument("--threads", type=int, default=0)
     p.add_argument("--steps", type=int, help="instead of the study's")
     p.add_argument("--train-samples", type=int, help="instead of the study's")
+    p.add_argument("--samples", type=int, help="of the data sets made here, in all (default: the benchmark's own)")
     p.add_argument("--resolution", help="instead of the study's")
     p.add_argument("--only", default="", help="regular expression on 'PROBLEM C0 setting'")
     p.add_argument("--table", action="store_true", help="train nothing")
     a = p.parse_args()
     with open(a.study) as f:
         study = json.load(f)
-    for key in ("steps", "train_samples", "resolution"):
+    for key in ("steps", "train_samples", "resolution", "samples"):
         if getattr(a, key):
             study[key] = getattr(a, key)
     os.makedirs(a.out, exist_ok=True)

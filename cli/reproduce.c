@@ -40,6 +40,7 @@ static int run(int argc, char **argv) {
       {"--target", OPT_TEXT, &o.target, "T", "only this target"},
       {"--size", OPT_TEXT, &o.size, "S", "small, large or both (default: small; both for paper)"},
       {"--ablations", OPT_FLAG, &o.ablations, NULL, "the variants without one component too, with equal budgets"},
+      {"--figures", OPT_TEXT, &o.figures, "LIST", "only these figures, names with commas between (default: all)"},
       {"--samples", OPT_INT, &o.samples, "N", "samples in all (default: the budget's)"},
       {"--epochs", OPT_INT, &epochs, "N", "passes over the training samples (default: the budget's)"},
       {"--optimizer", OPT_TEXT, &o.optimizer, "O", "adamw (default, the paper's), muon, soap"},

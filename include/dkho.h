@@ -64,7 +64,7 @@ DKHO_API dkho_status dkho_describe(const char *path, char **json);
  * larger vertex number; top simplices keep the orientation they came with. A handle may be read from many threads. */
 typedef struct dkho_complex dkho_complex;
 
-/* A benchmark domain: name darcy, torus or cavity; resolution smoke or main. */
+/* The domain of a benchmark: darcy, torus, cavity, heat, reaction; resolution smoke or main. */
 DKHO_API dkho_status dkho_complex_generate(dkho_complex **out, const char *name, const char *resolution);
 /* [-half, half]² minus disjoint round holes {x, y, radius}; triangle size h_near within `near` of a hole, h_far beyond
  * `far`. interior > 0 asks for exactly that many interior vertices, 0 lets the size field decide. */
@@ -77,6 +77,9 @@ DKHO_API dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0
                                         int64_t tops, const int32_t *top);
 /* From a file: a complex or data set of ours, or .msh, .vtu, .obj, .off. */
 DKHO_API dkho_status dkho_complex_read(dkho_complex **out, const char *path);
+/* Finds the `modes` lowest eigenvectors and the harmonic fields of the degrees up to 2 (unit metric) and keeps them with the
+ * complex: they are saved and read with it, and importing data on the file does not look for them again. */
+DKHO_API dkho_status dkho_complex_bases(dkho_complex *c, int modes);
 DKHO_API dkho_status dkho_complex_save(const dkho_complex *c, const char *path, int force);
 DKHO_API void dkho_complex_free(dkho_complex *c);
 
@@ -193,15 +196,18 @@ typedef struct dkho_train_options {
   void *stop_user;
 } dkho_train_options;
 DKHO_API void dkho_train_defaults(dkho_train_options *options);
-/* Trains into a new directory. DKHO_E_STOPPED after a stop request: the checkpoint is there. */
+/* Trains into a new directory. options NULL: dkho_train_defaults. DKHO_E_STOPPED after a stop request: the checkpoint is
+ * there. */
 DKHO_API dkho_status dkho_train(const char *data, const char *run, const dkho_train_options *options);
 /* Goes on where a run stopped, with its own config.json; of `options` (may be NULL) only threads, stop and
  * checkpoint_seconds are used. data NULL: the path in config.json. A finished run is left as it is. */
 DKHO_API dkho_status dkho_train_resume(const char *run, const char *data, const dkho_train_options *options);
-/* Parameters of the model that these options would give on a benchmark, without any data. */
+/* Parameters of the model that these options (NULL: dkho_train_defaults) would give on a benchmark, without any data. */
 DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_options *options, int64_t *count);
-/* Metrics of the selected model on a split ("test"), as JSON. data NULL: the path in config.json. Here, and wherever a trained
- * run is judged, `run` may also be a model file; then data is needed. */
+/* Metrics of the selected model on a split ("test"), as JSON: {"run", "split", "target", "parameters", "samples", "metrics":
+ * {key: value}, "rel_l2_each", "predict_seconds", "judge_seconds"}. A metric is null where what it refers to vanishes in every
+ * sample (docs/RESULTS.md). data NULL: the path in config.json. Here, and wherever a trained run is judged, `run` may also be a
+ * model file; then data is needed. */
 DKHO_API dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json);
 /* The metrics that judge a run's target, as a JSON array of {"key", "title", "better": 1 or -1, "join"}. */
 DKHO_API dkho_status dkho_metric_list(const char *run, const char *data, char **json);
@@ -231,9 +237,12 @@ DKHO_API dkho_status dkho_phase(const char *run, const char *data, int threads, 
 typedef struct dkho_reproduce_options {
   const char *
       budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its samples and epochs) */
-  const char *target;               /* NULL: every target */
-  const char *size;                 /* "small", "large", "both"; NULL: by the budget */
-  int ablations;                    /* 1: the variants without one component too; 0: those that are finished */
+  const char *target; /* NULL: every target */
+  const char *size;   /* "small", "large", "both"; NULL: by the budget */
+  int ablations;      /* 1: the variants without one component too; 0: those that are finished */
+  /* Names with commas between: training, fields, models, ablations, parameters, phase; NULL: all that there are. One that this
+   * request does not have is refused with those it has. */
+  const char *figures;
   int64_t samples;                  /* 0: by the budget */
   int epochs;                       /* 0: by the budget */
   const char *optimizer, *schedule; /* as in dkho_train_options; NULL: the paper's */
@@ -283,7 +292,8 @@ DKHO_API int64_t dkho_model_parameters(const dkho_model *m);
 /* The complex it was trained on (a copy the caller frees). */
 DKHO_API dkho_status dkho_model_complex(const dkho_model *m, dkho_complex **out);
 /* `batch` samples: inputs[i] holds batch × rows × channels numbers of input i (floats; doubles for a global), in physical
- * units; out gets batch × rows × channels floats in physical units. threads 0: one per core. */
+ * units; out gets batch × rows × channels floats in physical units. threads 0: one per core. DKHO_E_NONFINITE when an input or
+ * a prediction is not finite. */
 DKHO_API dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const void *const *inputs,
                                         float *out);
 /* Predicts the samples of a data set on the same complex (split "train", "val", "test" or NULL: all) into a container

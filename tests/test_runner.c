@@ -225,7 +225,7 @@ static void test_steps(void **state) {
   dataset_free(d);
 }
 
-/* Every variant from every start in both metrics; without phases the start does not matter. */
+/* Every variant from every start in both metrics. */
 static void test_variants(void **state) {
   (void)state;
   static const char *const variants[] = {"no_dirac", "no_phase", "full", "no_harmonic"}, *const starts[] = {
@@ -239,6 +239,7 @@ static void test_variants(void **state) {
     for (int i = 0; i < 6; i++) {
       options.variant = variants[v], options.start = starts[i / 2], options.metric = i % 2 ? "hodge" : "unit";
       if (v >= 2 && i % 2 && sizeof(real) == 4) continue;
+      if (v == 1 && i > 2) continue; /* no_phase: any other start is the same network */
       check_model(d, &options, "fused");
     }
   options.variant = "full", options.start = "zero", options.metric = "unit", options.lag_scale = 0;

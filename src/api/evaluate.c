@@ -62,11 +62,14 @@ static dkho_status evaluate(opened *r, const char *run, const char *split, json_
   const int64_t *sample;
   int64_t count;
   TRY(opened_split(r, split, &sample, &count));
-  TRY(judge_metrics(r->j, r->o->value, r->cfg.metrics, count, sample, result));
+  double seconds[2];
+  TRY(judge_metrics(r->j, r->o->value, r->cfg.metrics, count, sample, result, seconds));
   json_object_set_new(*result, "run", json_string(run));
   json_object_set_new(*result, "split", json_string(split));
   json_object_set_new(*result, "target", json_string(r->cfg.target));
   json_object_set_new(*result, "parameters", json_integer(r->o->p->total));
+  json_object_set_new(*result, "predict_seconds", json_real(seconds[0]));
+  json_object_set_new(*result, "judge_seconds", json_real(seconds[1]));
   return DKHO_OK;
 }
 

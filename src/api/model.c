@@ -249,7 +249,7 @@ static dkho_status to_vtu(void *ctx, int complex, int64_t count, const int64_t *
     dkho_field fields[3] = {{"prediction", t->degree, t->channels, values},
                             {"reference", t->degree, t->channels, values + n},
                             {"difference", t->degree, t->channels, values + 2 * n}};
-    dkho_complex view = {o->site[complex].own};
+    dkho_complex view = {.c = o->site[complex].own};
     status = dkho_complex_export(&view, path, s->force, 3, fields);
   }
   mem_free(values);

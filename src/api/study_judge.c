@@ -113,7 +113,7 @@ static dkho_status make_phase(study *s, const void *what, json_t **out) {
   json_t *other = st == DKHO_OK ? phase_json(&found) : NULL;
   phase_free(&found);
   if (st == DKHO_OK) st = api_phase(&r, 0, &plain, &found);
-  if (st == DKHO_OK) st = study_phase_figure(s, r.o->site[0].c, &found);
+  if (st == DKHO_OK && study_draws(s, "phase")) st = study_phase_figure(s, r.o->site[0].c, &found);
   if (st == DKHO_OK && (*out = phase_json(&found))) {
     json_object_del(*out, "each");
     json_object_set_new(*out, "run", json_string(run->name));
@@ -306,7 +306,7 @@ static dkho_status add_phase(study *s, json_t *result) {
   snprintf(name, sizeof name, "phase-%s.json", run->name);
   study_path(s, name, path);
   TRY(study_figure_path(s, "phase", "png", figure));
-  if (!file_exists(figure)) remove(path);
+  if (study_draws(s, "phase") && !file_exists(figure)) remove(path);
   TRY(part(s, path, make_phase, run, &found));
   if (printed && strcmp(printed->target, run->recipe->target) == 0)
     json_object_set_new(found, "paper", paper_population(printed));
@@ -323,11 +323,12 @@ dkho_status study_judge(study *s, json_t **out) {
     if (study_full_run(s, s->p->recipe[i].target, NULL)) st = judge_target(s, &s->p->recipe[i], classical, targets);
   const cx *c = dataset_cx(s->d, 0);
   if (st == DKHO_OK) {
-    *out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:o, s:i, s:I, s:[IIII], s:O, s:O}", "problem", s->p->name, "version",
-                     dkho_version(), "budget", s->budget.name, "resolution", s->budget.resolution, "epochs",
-                     s->budget.epochs, "samples", split_sizes(s), "threads", pool_width(s->threads), "seed",
-                     (json_int_t)s->o->seed, "simplices", (json_int_t)c->n[0], (json_int_t)c->n[1], (json_int_t)c->n[2],
-                     (json_int_t)c->n[3], "classical", classical, "targets", targets);
+    *out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:i, s:I, s:[IIII], s:O, s:O}", "problem", s->p->name,
+                     "version", dkho_version(), "budget", s->budget.name, "resolution", s->budget.resolution, "epochs",
+                     s->budget.epochs, "batch", s->budget.batch, "samples", split_sizes(s), "threads",
+                     pool_width(s->threads), "seed", (json_int_t)s->o->seed, "simplices", (json_int_t)c->n[0],
+                     (json_int_t)c->n[1], (json_int_t)c->n[2], (json_int_t)c->n[3], "classical", classical, "targets",
+                     targets);
     st = *out ? add_pairs(s, *out) : fail(DKHO_E_MEMORY, "no memory for a JSON object");
     if (st == DKHO_OK) st = add_phase(s, *out);
   }

@@ -17,10 +17,14 @@ static double number(const json_t *o, const char *key) {
   return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* Four digits, as the paper prints: 0.0123, 1.23e-05; a dash for nothing. */
-static void figure_text(double v, char out[32]) {
-  if (!isfinite(v))
+/* Four digits, as the paper prints: 0.0123, 1.23e-05; a dash for a figure that is not there, n/a for one that cannot be: what it
+ * refers to vanishes. */
+static void figure_text(const json_t *value, char out[32]) {
+  double v = json_number_value(value);
+  if (!value)
     snprintf(out, 32, "-");
+  else if (!json_is_number(value))
+    snprintf(out, 32, "n/a");
   else if (v == 0 || (fabs(v) >= 1e-3 && fabs(v) < 1e4))
     snprintf(out, 32, "%.4f", v);
   else
@@ -59,7 +63,7 @@ static dkho_status fill_target(table *t, const json_t *target) {
     double parameters = number(row, "parameters");
     TRY(isfinite(parameters) ? table_addf(t, "%.0f", parameters) : table_add(t, "-"));
     json_array_foreach(json_object_get(target, "metrics"), k, metric) {
-      figure_text(number(json_object_get(row, "metrics"), text(metric, "key")), cell);
+      figure_text(json_object_get(json_object_get(row, "metrics"), text(metric, "key")), cell);
       TRY(table_add(t, cell));
     }
   }
@@ -104,9 +108,9 @@ static dkho_status fill_training(table *t, const json_t *target) {
                    number(how, "batch")));
     TRY(table_addf(t, "%.0f (best %.0f)", number(row, "epochs"), number(row, "best_epoch")));
     TRY(table_addf(t, "%.0f", number(row, "seconds") / 60));
-    figure_text(number(row, "val_rel_l2"), cell);
+    figure_text(json_object_get(row, "val_rel_l2"), cell);
     TRY(table_add(t, cell));
-    figure_text(number(json_object_get(row, "metrics"), "rel_l2"), cell);
+    figure_text(json_object_get(json_object_get(row, "metrics"), "rel_l2"), cell);
     TRY(table_add(t, cell));
     TRY(table_addf(t, "%.1f %%", 100 * number(how, "late_fall")));
   }
@@ -217,6 +221,7 @@ static dkho_status problem_section(file_out *f, const json_t *whole) {
                   (int)number(samples, "train"), (int)number(samples, "val"), (int)number(samples, "test")));
   TRY(number(whole, "epochs") > 0 ? file_printf(f, "%d epochs", (int)number(whole, "epochs"))
                                   : file_printf(f, "the recipe's epochs"));
+  if (number(whole, "batch") > 0) TRY(file_printf(f, " in batches of %d", (int)number(whole, "batch")));
   TRY(file_printf(f, ", seed %d, dkho %s. Rows marked paper are printed figures, from the authors' own data.\n\n",
                   (int)number(whole, "seed"), text(whole, "version")));
   json_array_foreach(json_object_get(whole, "targets"), i, target) TRY(target_table(f, whole, target));
@@ -256,7 +261,7 @@ static dkho_status fill_csv(table *t, const json_t *whole, const json_t *target)
       TRY(table_add(t, paper ? "paper" : text(whole, "budget")));
       TRY(json_object_get(row, "parameters") ? table_addf(t, "%.0f", number(row, "parameters")) : table_add(t, NULL));
       TRY(table_add(t, key));
-      TRY(table_addf(t, "%.9g", json_number_value(value)));
+      TRY(json_is_number(value) ? table_addf(t, "%.9g", json_number_value(value)) : table_add(t, NULL));
     }
   }
   return DKHO_OK;

@@ -84,12 +84,6 @@ dkho_status problem_fill_common(const cx *c, const char *name, double *out) {
   return DKHO_OK;
 }
 
-/* The encodings of degree k, row-major, zero columns where the complex has fewer modes. */
-static void spread_modes(const dec_basis *b, double *out) {
-  for (int64_t i = 0; i < b->n; i++)
-    for (int64_t j = 0; j < PROBLEM_MODES; j++) out[i * PROBLEM_MODES + j] = j < b->count ? b->vec[j * b->n + i] : 0;
-}
-
 void problem_parts_free(problem_parts *t) {
   for (int i = 0; i < PROBLEM_FIELDS_MAX; i++) mem_free(t->fixed[i]);
   for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&t->harmonic[k]);
@@ -103,7 +97,7 @@ static dkho_status fill_statics(problem_parts *t, const problem *p, const cx *c,
     if (f->role != DATA_STATIC) continue;
     if (!MEM_NEW(t->fixed[i], c->n[f->degree] * f->channels)) return DKHO_E_MEMORY;
     if (strncmp(f->name, "spectral", 8) == 0)
-      spread_modes(&modes[f->degree], t->fixed[i]);
+      dec_basis_rows(&modes[f->degree], PROBLEM_MODES, t->fixed[i]);
     else
       TRY(p->fill(s, f->name, t->fixed[i]));
   }
@@ -111,21 +105,15 @@ static dkho_status fill_statics(problem_parts *t, const problem *p, const cx *c,
 }
 
 dkho_status problem_parts_make(problem_parts *t, const problem *p, const cx *c, const problem_state *s) {
-  dec *d = NULL;
-  dec_basis modes[CX_DEGREES] = {0};
-  dkho_status st;
-  int top = c->dim < 2 ? c->dim : 2;
+  dec_bases bases;
   *t = (problem_parts){0};
   report_progress("spectra", 0, 1, NULL);
-  if ((st = dec_create(&d, c, DEC_UNIT)) != DKHO_OK) goto done;
-  if ((st = dec_spectrum(d, top, PROBLEM_MODES, modes)) != DKHO_OK) goto done;
+  TRY(dec_bases_find(&bases, c, DEC_UNIT, c->dim < 2 ? c->dim : 2, PROBLEM_MODES));
   report_progress("spectra", 1, 1, NULL);
-  for (int k = 0; k <= top; k++)
-    if ((st = dec_harmonic(d, k, &t->harmonic[k])) != DKHO_OK) goto done;
-  st = fill_statics(t, p, c, s, modes);
-done:
-  for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&modes[k]);
-  dec_free(d);
+  memcpy(t->harmonic, bases.harmonic, sizeof t->harmonic); /* handed over */
+  memset(bases.harmonic, 0, sizeof bases.harmonic);
+  dkho_status st = fill_statics(t, p, c, s, bases.spectral);
+  dec_bases_free(&bases);
   if (st != DKHO_OK) problem_parts_free(t);
   return st;
 }

@@ -16,11 +16,14 @@ enum { PROBLEM_GROUP = CHOL_WIDE, PROBLEM_FIELDS_MAX = 32, PROBLEM_MODES = 16 };
 /* What prepare() makes once per complex: factors, matrices, tables; shared by the threads. */
 typedef struct problem_state problem_state;
 
-/* One static array, to be filled by problem.statics: n[degree] × channels. */
-typedef struct problem_static {
-  const char *name;
-  double *data;
-} problem_static;
+/* Entries of problem.field: a static array, and those that most problems have. */
+#define PROBLEM_STATIC(name, degree, channels)                                                                         \
+  { name, DATA_STATIC, degree, channels, DATA_SCALE_NONE, 0, 0, 0, 1 }
+#define PROBLEM_POSITIONS(gdim)                                                                                        \
+  PROBLEM_STATIC("position0", 0, gdim), PROBLEM_STATIC("position1", 1, gdim), PROBLEM_STATIC("position2", 2, gdim)
+#define PROBLEM_SPECTRAL                                                                                               \
+  PROBLEM_STATIC("spectral0", 0, PROBLEM_MODES), PROBLEM_STATIC("spectral1", 1, PROBLEM_MODES),                        \
+      PROBLEM_STATIC("spectral2", 2, PROBLEM_MODES)
 
 typedef struct problem {
   const char *name, *summary;

@@ -336,7 +336,7 @@ static dkho_status write_result(trainer *t) {
   json_t *scores = NULL;
   dkho_status s = oper_load(&best, in_dir(t, "best.st", path), NULL);
   if (s == DKHO_OK) s = judge_create(&j, best, t->d, t->threads);
-  if (s == DKHO_OK && count) s = judge_metrics(j, best->value, t->cfg->metrics, count, test, &scores);
+  if (s == DKHO_OK && count) s = judge_metrics(j, best->value, t->cfg->metrics, count, test, &scores, NULL);
   if (s == DKHO_OK) {
     const char *problem = dataset_info(t->d)->problem;
     json_object_del(scores, "rel_l2_each");
