@@ -48,15 +48,49 @@ static const real *next_block(const real *x, int ch) {
 static void first_map(const block *b, int l, const real *w1, const real *b1) {
   int in = b->h + 2 * b->c;
   const real *x = state_at(b, l);
-  b->K->mm_ahead(b->n, x, state_stride(b), in, w1, b->h, b->h, b1, 0, b->w->a, (size_t)b->h * LANES, next_block(x, in),
-                 block_lines(in));
+  b->K->mm_sum(&(kern_sum){.tiles = b->n,
+                           .out = b->h,
+                           .terms = 1,
+                           .term = {{x, state_stride(b), in, w1, b->h}},
+                           .shift = b1,
+                           .y = b->w->a,
+                           .ys = (size_t)b->h * LANES,
+                           .ahead = next_block(x, in),
+                           .lines = block_lines(in)});
 }
 
-/* y += x W for h × h matrices, bringing the next block of the array `ahead` of ch channels. */
-static void square_map(const block *b, const real *x, size_t xs, const real *w, int ld, int add, real *y,
-                       const real *ahead, int ch) {
-  b->K->mm_ahead(b->n, x, xs, b->h, w, ld, b->h, NULL, add, y, (size_t)b->h * LANES, next_block(ahead, ch),
-                 block_lines(ch));
+/* y = (add ? y : 0) + x W for W of h rows and columns; brings the next block of the array `ahead` of ch channels. */
+static void square_map(const block *b, const real *x, const real *w, int ld, int add, real *y, const real *ahead,
+                       int ch) {
+  size_t hs = (size_t)b->h * LANES;
+  b->K->mm_sum(&(kern_sum){.tiles = b->n,
+                           .out = b->h,
+                           .terms = 1,
+                           .term = {{x, hs, b->h, w, ld}},
+                           .base = add ? y : NULL,
+                           .bs = hs,
+                           .y = y,
+                           .ys = hs,
+                           .ahead = next_block(ahead, ch),
+                           .lines = block_lines(ch)});
+}
+
+/* g = z + hid W_2 + b_2 + z_0 S, hid the normalised hidden layer in a. */
+static void second_map(const block *b, const packed_rank *r) {
+  size_t hs = (size_t)b->h * LANES, zs = state_stride(b);
+  const real *z0 = state_at(b, 0);
+  b->K->mm_sum(&(kern_sum){.tiles = b->n,
+                           .out = b->h,
+                           .terms = 2,
+                           .term = {{b->w->a, hs, b->h, r->w2, b->h}, {z0, zs, b->h, r->skip, b->h}},
+                           .base = state_at(b, b->l),
+                           .bs = zs,
+                           .gain = r->carry,
+                           .shift = r->lift,
+                           .y = b->w->g,
+                           .ys = hs,
+                           .ahead = next_block(z0, b->h + 2 * b->c),
+                           .lines = block_lines(b->h + 2 * b->c)});
 }
 
 /* Drive, gate and lag of layer l from its state. */
@@ -85,9 +119,16 @@ static void map_back(const block *b, int l, int add, real *gz, const grad_unit *
 static void encoder_input(const block *b) {
   size_t hs = (size_t)b->h * LANES;
   int in = b->f->s.varying[b->k].count;
-  b->K->affine(b->n, b->h, tile_at(b->f->fixed_product[b->k], b->first, b->h), hs, NULL, NULL, b->w->a, hs);
-  b->K->mm(b->n, tile_at(b->s->varying[b->k], b->first, in), (size_t)in * LANES, in, b->f->encoder[b->k].w1, b->h, b->h,
-           b->s->row[b->k], 1, b->w->a, hs);
+  const real *x = tile_at(b->s->varying[b->k], b->first, in);
+  b->K->mm_sum(&(kern_sum){.tiles = b->n,
+                           .out = b->h,
+                           .terms = 1,
+                           .term = {{x, (size_t)in * LANES, in, b->f->encoder[b->k].w1, b->h}},
+                           .base = tile_at(b->f->fixed_product[b->k], b->first, b->h),
+                           .bs = hs,
+                           .shift = b->s->row[b->k],
+                           .y = b->w->a,
+                           .ys = hs});
 }
 
 void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
@@ -114,9 +155,7 @@ void content_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
     load_phases(&b, b.l, (b.l + 1) * p->f->s.substeps);
     first_map(&b, b.l, r->w1, r->b1);
     b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
-    b.K->affine(b.n, b.h, state_at(&b, b.l), zs, r->carry, r->lift, w->g, hs);
-    square_map(&b, w->a, hs, r->w2, b.h, 1, w->g, state_at(&b, 0), b.h + 2 * b.c);
-    square_map(&b, state_at(&b, 0), zs, r->skip, b.h, 1, w->g, state_at(&b, b.l + 1), b.h + 2 * b.c);
+    second_map(&b, r);
     b.K->norm(b.n, b.h, w->g, hs, state_at(&b, b.l + 1), zs, tile_at(b.s->rstd[b.l + 1][b.k], t, 1));
     if (!last) map_content(&b, b.l + 1);
   }
@@ -163,7 +202,7 @@ static void first_back(const block *b, int l, const real *gain, const real *w1t,
   size_t hs = (size_t)h * LANES, cs = (size_t)(2 * b->c) * LANES;
   b->K->norm_back(b->n, h, w->g, hs, w->hat, hs, w->rstd, gain, w->a, hs, w->g, hs, w->lanes);
   linear_grads(b, state_at(b, l), state_stride(b), in, w->g, h, partial + u->w1, partial + u->b1);
-  square_map(b, w->g, hs, w1t, in, add, gz, gz, h);
+  square_map(b, w->g, w1t, in, add, gz, gz, h);
   b->K->mm(b->n, w->g, hs, h, w1t + h, in, 2 * b->c, NULL, 0, w->small, cs);
   b->K->phasor_back(b->n, b->c, state_at(b, l) + h * LANES, state_stride(b), w->small, cs,
                     tile_at(b->s->gt[b->k], b->first, b->c));
@@ -179,8 +218,8 @@ static void update_back(const block *b, const packed_rank *r, const grad_unit *u
   linear_grads(b, w->hat, hs, h, gz, h, partial + u->w2, partial + u->b2);
   b->K->grad_w(b->n, state_at(b, 0), state_stride(b), h, w->rows, h, partial + u->skip);
   real *gz0 = tile_at(b->s->gz0[b->k], b->first, h);
-  square_map(b, gz, hs, r->skipt, h, !fresh, gz0, gz0, h);
-  square_map(b, gz, hs, r->w2t, h, 0, w->g, state_at(b, 0), h + 2 * b->c);
+  square_map(b, gz, r->skipt, h, !fresh, gz0, gz0, h);
+  square_map(b, gz, r->w2t, h, 0, w->g, state_at(b, 0), h + 2 * b->c);
   first_back(b, b->l, r->gain1, r->w1t, u, 1, gz, partial);
 }
 

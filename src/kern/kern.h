@@ -69,6 +69,28 @@ typedef struct kern_adam {
   real scale;              /* of the gradient, from clipping and the batch mean */
 } kern_adam;
 
+/* Y = gain ⊙ base + shift + X_0 W_0 + X_1 W_1 on tiles, gain and shift per channel; gain NULL is one, shift NULL zero,
+ * base NULL leaves it out. y may be base. On the way the `lines` cache lines (64 bytes) at `ahead` are brought, which the
+ * caller will want next. */
+typedef struct kern_term {
+  const real *x; /* [t][in] */
+  size_t xs;
+  int in;
+  const real *w; /* in × out, row length ld */
+  int ld;
+} kern_term;
+typedef struct kern_sum {
+  int tiles, out, terms; /* one or two */
+  kern_term term[2];
+  const real *base;
+  size_t bs;
+  const real *gain, *shift;
+  real *y;
+  size_t ys;
+  const real *ahead;
+  size_t lines;
+} kern_sum;
+
 typedef struct kern {
   const char *name; /* "ref", "avx2", "avx512", "neon" */
 
@@ -76,9 +98,7 @@ typedef struct kern {
    * Y = X W + b, or Y += X W + b when `add`; b NULL is zero. */
   void (*mm)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
              real *y, size_t ys);
-  /* The same, and on the way brings the `lines` cache lines (64 bytes) at `ahead`, which the caller will want next. */
-  void (*mm_ahead)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
-                   real *y, size_t ys, const real *ahead, size_t lines);
+  void (*mm_sum)(const kern_sum *s);
   /* R[16t+l][ch] = X[t][ch][l], rows of length ldr = kern_pad(ch), padded with zeros. */
   void (*transpose)(int tiles, const real *x, size_t xs, int ch, real *r);
   /* g_W += Xᵀ R, for R (16·tiles × kern_pad(out)) the transposed cotangent of Y; g_W in × kern_pad(out). */
@@ -86,8 +106,6 @@ typedef struct kern {
   /* g_b += column sums of R. */
   void (*grad_b)(int tiles, const real *r, int out, real *gb);
 
-  /* y = gain ⊙ x + shift; gain NULL: y = x. */
-  void (*affine)(int tiles, int ch, const real *x, size_t xs, const real *gain, const real *shift, real *y, size_t ys);
   /* Layer norm over the channels without its affine part, eps 1e-5: xhat = (u - mean)/√(var + eps), rstd =
    * 1/√(var + eps) [t][1]. xhat may be u. Callers fold gain and shift into the next matrix. */
   void (*norm)(int tiles, int ch, const real *u, size_t us, real *xhat, size_t hs, real *rstd);

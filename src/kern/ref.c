@@ -7,21 +7,35 @@
 enum { W = KERN_LANES };
 static const double norm_eps = 1e-5;
 
-static void ref_mm(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
-                   real *y, size_t ys) {
-  for (int t = 0; t < tiles; t++, x += xs, y += ys)
-    for (int o = 0; o < out; o++)
+static double ref_dot(const kern_term *m, size_t tile, int o, int l) {
+  double s = 0;
+  for (int i = 0; i < m->in; i++)
+    s += (double)m->x[tile * m->xs + (size_t)(i * W + l)] * (double)m->w[(size_t)i * (size_t)m->ld + (size_t)o];
+  return s;
+}
+
+static void ref_mm_sum(const kern_sum *j) {
+  for (size_t t = 0; t < (size_t)j->tiles; t++)
+    for (int o = 0; o < j->out; o++)
       for (int l = 0; l < W; l++) {
-        double s = (add ? (double)y[o * W + l] : 0) + (b ? (double)b[o] : 0);
-        for (int i = 0; i < in; i++) s += (double)x[i * W + l] * (double)w[(size_t)i * (size_t)ld + (size_t)o];
-        y[o * W + l] = (real)s;
+        double s = j->base ? (double)j->base[t * j->bs + (size_t)(o * W + l)] : 0;
+        s = s * (j->gain ? (double)j->gain[o] : 1) + (j->shift ? (double)j->shift[o] : 0);
+        for (int q = 0; q < j->terms; q++) s += ref_dot(&j->term[q], t, o, l);
+        j->y[t * j->ys + (size_t)(o * W + l)] = (real)s;
       }
 }
 
-static void ref_mm_ahead(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b,
-                         int add, real *y, size_t ys, const real *ahead, size_t lines) {
-  (void)ahead, (void)lines;
-  ref_mm(tiles, x, xs, in, w, ld, out, b, add, y, ys);
+static void ref_mm(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
+                   real *y, size_t ys) {
+  ref_mm_sum(&(kern_sum){.tiles = tiles,
+                         .out = out,
+                         .terms = 1,
+                         .term = {{x, xs, in, w, ld}},
+                         .shift = b,
+                         .y = y,
+                         .ys = ys,
+                         .base = add ? y : NULL,
+                         .bs = ys});
 }
 
 static void ref_transpose(int tiles, const real *x, size_t xs, int ch, real *r) {
@@ -50,13 +64,6 @@ static void ref_grad_b(int tiles, const real *r, int out, real *gb) {
     for (int row = 0; row < tiles * W; row++) s += (double)r[(size_t)row * ldr + o];
     gb[o] = (real)s;
   }
-}
-
-static void ref_affine(int tiles, int ch, const real *x, size_t xs, const real *gain, const real *shift, real *y,
-                       size_t ys) {
-  for (int t = 0; t < tiles; t++, x += xs, y += ys)
-    for (int k = 0; k < ch; k++)
-      for (int l = 0; l < W; l++) y[k * W + l] = gain ? gain[k] * x[k * W + l] + shift[k] : x[k * W + l];
 }
 
 static void ref_norm(int tiles, int ch, const real *u, size_t us, real *xhat, size_t hs, real *rstd) {
@@ -278,11 +285,10 @@ static double ref_peak(size_t rounds, real *sink) {
 const kern kern_ref = {
     .name = "ref",
     .mm = ref_mm,
-    .mm_ahead = ref_mm_ahead,
+    .mm_sum = ref_mm_sum,
     .transpose = ref_transpose,
     .grad_w = ref_grad_w,
     .grad_b = ref_grad_b,
-    .affine = ref_affine,
     .norm = ref_norm,
     .gelu_norm = ref_gelu_norm,
     .gelu_norm_keep = ref_gelu_norm_keep,

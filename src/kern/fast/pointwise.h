@@ -4,15 +4,6 @@
 
 #include "kern/fast/vmath.h"
 
-static void fast_affine(int tiles, int ch, const float *x, size_t xs, const float *gain, const float *shift, float *y,
-                        size_t ys) {
-  for (int t = 0; t < tiles; t++, x += xs, y += ys)
-    for (int k = 0; k < ch; k++) UNROLL for (int v = 0; v < TV; v++) {
-        vf a = vload(x + k * LANES + v * VL);
-        vstore(y + k * LANES + v * VL, gain ? vfma(vset(gain[k]), a, vset(shift[k])) : a);
-      }
-}
-
 /* Running sums over the channels of d = x - x_0 and d², two of each. Shifted by the first channel the variance needs no
  * second pass: (mean - x_0)² ≤ ch·var, so at most that factor is lost. */
 typedef struct {

@@ -4,62 +4,74 @@
 #define KERN_FAST_PRODUCT_H
 
 #include "kern/fast/vec.h"
+#include "kern/kern.h"
 
-typedef struct {
-  int in, out, ld, add;
-  const float *w, *b;
-  size_t xs, ys;
-  const char *ahead, *ahead_end;
-} mm_job;
-
-/* T tiles × O outputs from output o on. T and O are constants at every call. */
-INLINE void mm_panel(mm_job *j, int T, int O, const float *x, float *y, int o) {
-  vf s[MM_T * TV][MM_O];
+/* s = gain ⊙ base + shift for T tiles × O outputs from output o on. */
+INLINE void mm_start(const kern_sum *j, int T, int O, size_t tile, int o, vf s[MM_T * TV][MM_O]) {
+  const float *base = j->base ? j->base + tile * j->bs : NULL;
+  UNROLL for (int k = 0; k < O; k++) s[0][k] = j->shift ? vset(j->shift[o + k]) : vset(0);
+  UNROLL for (int k = 0; k < O; k++) UNROLL for (int t = 1; t < T * TV; t++) s[t][k] = s[0][k];
+  if (!base) return;
   UNROLL for (int k = 0; k < O; k++) {
-    vf b = j->b ? vset(j->b[o + k]) : vset(0);
-    UNROLL for (int t = 0; t < T * TV; t++) {
-      const float *old = y + (size_t)(t / TV) * j->ys + (size_t)((o + k) * LANES + t % TV * VL);
-      s[t][k] = j->add ? vadd(vload(old), b) : b;
+    vf gain = j->gain ? vset(j->gain[o + k]) : vset(1);
+    UNROLL for (int t = 0; t < T * TV; t++) s[t][k] =
+        vfma(gain, vload(base + (size_t)(t / TV) * j->bs + (size_t)((o + k) * LANES + t % TV * VL)), s[t][k]);
+  }
+}
+
+/* T tiles × O outputs from output o on; `ahead` lines have been brought. T and O are constants at every call. */
+INLINE void mm_panel(const kern_sum *j, int T, int O, size_t tile, int o, size_t *ahead) {
+  vf s[MM_T * TV][MM_O];
+  size_t more = *ahead < j->lines ? 64 : 0;
+  const char *next = more ? (const char *)j->ahead + 64 * *ahead : (const char *)j->y;
+  mm_start(j, T, O, tile, o, s);
+  for (int q = 0; q < j->terms; q++) {
+    size_t xs = j->term[q].xs, ld = (size_t)j->term[q].ld;
+    const float *x = j->term[q].x + tile * xs, *w = j->term[q].w + o, *end = x + j->term[q].in * LANES;
+    _Pragma("GCC unroll 4") for (; x < end; x += LANES, w += ld, next += more) {
+      vf v[MM_T * TV];
+      if (T > 1) __builtin_prefetch(next, 0, 2);
+      UNROLL for (int t = 0; t < T * TV; t++) v[t] = vload(x + (size_t)(t / TV) * xs + (size_t)(t % TV * VL));
+      UNROLL for (int k = 0; k < O; k++) {
+        vf b = vset(w[k]);
+        UNROLL for (int t = 0; t < T * TV; t++) s[t][k] = vfma(v[t], b, s[t][k]);
+      }
     }
   }
-  const float *w = j->w + o;
-  const char *ahead = j->ahead;
-  j->ahead = ahead < j->ahead_end ? ahead + 64 * (size_t)j->in : ahead;
-  _Pragma("GCC unroll 4") for (int i = 0; i < j->in; i++, w += j->ld) {
-    vf v[MM_T * TV];
-    if (T > 1) __builtin_prefetch(ahead + 64 * (size_t)i, 0, 2);
-    UNROLL for (int t = 0; t < T * TV; t++) v[t] =
-        vload(x + (size_t)(t / TV) * j->xs + (size_t)(i * LANES + t % TV * VL));
-    UNROLL for (int k = 0; k < O; k++) {
-      vf b = vset(w[k]);
-      UNROLL for (int t = 0; t < T * TV; t++) s[t][k] = vfma(v[t], b, s[t][k]);
-    }
-  }
+  if (more) *ahead = (size_t)(next - (const char *)j->ahead) / 64;
+  float *y = j->y + tile * j->ys;
   UNROLL for (int k = 0; k < O; k++) UNROLL for (int t = 0; t < T * TV; t++)
       vstore(y + (size_t)(t / TV) * j->ys + (size_t)((o + k) * LANES + t % TV * VL), s[t][k]);
 }
 
-INLINE void mm_tiles(mm_job *j, int T, const float *x, float *y) {
+/* Panels of MM_O outputs, then of 4, 2, 1; two of 4 rather than 6 and 2, which would wait for its own sums. */
+INLINE void mm_tiles(const kern_sum *j, int T, size_t tile, size_t *ahead) {
   int o = 0;
-  for (; o + MM_O <= j->out; o += MM_O) mm_panel(j, T, MM_O, x, y, o);
-  if (MM_O > 4 && j->out - o >= 4) mm_panel(j, T, MM_O > 4 ? 4 : 1, x, y, o), o += 4;
-  if (j->out - o >= 2) mm_panel(j, T, 2, x, y, o), o += 2;
-  if (j->out - o >= 1) mm_panel(j, T, 1, x, y, o);
+  for (; o + MM_O <= j->out && j->out - o != 8; o += MM_O) mm_panel(j, T, MM_O, tile, o, ahead);
+  for (; MM_O > 4 && o + 4 <= j->out; o += 4) mm_panel(j, T, MM_O > 4 ? 4 : 1, tile, o, ahead);
+  if (j->out - o >= 2) mm_panel(j, T, 2, tile, o, ahead), o += 2;
+  if (j->out - o >= 1) mm_panel(j, T, 1, tile, o, ahead);
 }
 
-static void fast_mm_ahead(int tiles, const float *x, size_t xs, int in, const float *w, int ld, int out, const float *b,
-                          int add, float *y, size_t ys, const float *ahead, size_t lines) {
-  const char *first = (const char *)ahead;
-  mm_job j = {in, out, ld, add, w, b, xs, ys, first, first + 64 * lines};
+static void fast_mm_sum(const kern_sum *j) {
+  size_t ahead = 0;
   int t = 0;
-  for (; t + MM_T <= tiles; t += MM_T) mm_tiles(&j, MM_T, x + (size_t)t * xs, y + (size_t)t * ys);
-  if (MM_T > 2 && t + 2 <= tiles) mm_tiles(&j, MM_T > 2 ? 2 : 1, x + (size_t)t * xs, y + (size_t)t * ys), t += 2;
-  if (t < tiles) mm_tiles(&j, 1, x + (size_t)t * xs, y + (size_t)t * ys);
+  for (; t + MM_T <= j->tiles; t += MM_T) mm_tiles(j, MM_T, (size_t)t, &ahead);
+  for (; MM_T > 2 && t + 2 <= j->tiles; t += 2) mm_tiles(j, MM_T > 2 ? 2 : 1, (size_t)t, &ahead);
+  for (; t < j->tiles; t++) mm_tiles(j, 1, (size_t)t, &ahead);
 }
 
 static void fast_mm(int tiles, const float *x, size_t xs, int in, const float *w, int ld, int out, const float *b,
                     int add, float *y, size_t ys) {
-  fast_mm_ahead(tiles, x, xs, in, w, ld, out, b, add, y, ys, x, 0);
+  fast_mm_sum(&(kern_sum){.tiles = tiles,
+                          .out = out,
+                          .terms = 1,
+                          .term = {{x, xs, in, w, ld}},
+                          .shift = b,
+                          .y = y,
+                          .ys = ys,
+                          .base = add ? y : NULL,
+                          .bs = ys});
 }
 
 static void fast_transpose(int tiles, const float *x, size_t xs, int ch, float *r) {
@@ -88,9 +100,13 @@ INLINE void grad_panel(int tiles, int I, int V, const float *x, size_t xs, const
       vstore(gw + (size_t)i * ldr + (size_t)(v * VL), s[i][v]);
 }
 
+/* Panels of GW_I rows, then of 8, 4, 1; two of 8 rather than 12 and 4, which would wait for its own sums. */
 INLINE void grad_columns(int tiles, int V, const float *x, size_t xs, int in, const float *r, size_t ldr, float *gw) {
   int i = 0;
-  for (; i + GW_I <= in; i += GW_I) grad_panel(tiles, GW_I, V, x + i * LANES, xs, r, ldr, gw + (size_t)i * ldr);
+  for (; i + GW_I <= in && in - i != 16; i += GW_I)
+    grad_panel(tiles, GW_I, V, x + i * LANES, xs, r, ldr, gw + (size_t)i * ldr);
+  for (; GW_I > 8 && i + 8 <= in; i += 8)
+    grad_panel(tiles, GW_I > 8 ? 8 : 1, V, x + i * LANES, xs, r, ldr, gw + (size_t)i * ldr);
   for (; i + 4 <= in; i += 4) grad_panel(tiles, 4, V, x + i * LANES, xs, r, ldr, gw + (size_t)i * ldr);
   for (; i < in; i++) grad_panel(tiles, 1, V, x + i * LANES, xs, r, ldr, gw + (size_t)i * ldr);
 }

@@ -140,11 +140,10 @@ extern const kern KERN_TABLE;
 const kern KERN_TABLE = {
     .name = KERN_NAME,
     .mm = fast_mm,
-    .mm_ahead = fast_mm_ahead,
+    .mm_sum = fast_mm_sum,
     .transpose = fast_transpose,
     .grad_w = fast_grad_w,
     .grad_b = fast_grad_b,
-    .affine = fast_affine,
     .norm = fast_norm,
     .gelu_norm = fast_gelu_norm,
     .gelu_norm_keep = fast_gelu_norm_keep,
