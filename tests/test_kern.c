@@ -159,12 +159,13 @@ static void sum_case(const kern *k, int tiles, int in, int out) {
   float *x = noise((size_t)tiles * xs, 1, 1), *z = noise((size_t)tiles * zs, 2, 1), *base = noise(n, 3, 1);
   float *w = noise((size_t)(in * out), 4, 0.3), *v = noise((size_t)((in + 1) * (out + 1)), 5, 0.3);
   float *gain = noise((size_t)out, 6, 1), *shift = noise((size_t)out, 7, 1), *y = noise(n, 8, 1), *yr = noise(n, 8, 1);
-  kern_sum j = {tiles, out, 2, {{x, xs, in, w, out}, {z, zs, in + 1, v, out + 1}}, base, ys, gain, shift, yr, ys, x, 9};
+  kern_sum j = {tiles, out,    2,     {{x, xs, in, w, out}, {z, zs, in + 1, v, out + 1}}, base, ys, gain, shift, yr,
+                ys,    {x, z}, {9, 5}};
   kern_ref.mm_sum(&j);
   j.y = y;
   k->mm_sum(&j);
   assert_close("mm_sum", k, n, y, yr, 5e-6);
-  j.gain = j.shift = NULL, j.base = j.y = yr, j.lines = 0;
+  j.gain = j.shift = NULL, j.base = j.y = yr, j.lines[0] = j.lines[1] = 0;
   kern_ref.mm_sum(&j);
   j.base = j.y = y;
   k->mm_sum(&j);

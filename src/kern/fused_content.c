@@ -55,13 +55,18 @@ static void first_map(const block *b, int l, const real *w1, const real *b1) {
                            .shift = b1,
                            .y = b->w->a,
                            .ys = (size_t)b->h * LANES,
-                           .ahead = next_block(x, in),
-                           .lines = block_lines(in)});
+                           .ahead = {next_block(x, in)},
+                           .lines = {block_lines(in)}});
 }
 
-/* y = (add ? y : 0) + x W for W of h rows and columns; brings the next block of the array `ahead` of ch channels. */
-static void square_map(const block *b, const real *x, const real *w, int ld, int add, real *y, const real *ahead,
-                       int ch) {
+/* An array of ch channels whose next block a product brings. */
+typedef struct {
+  const real *x;
+  int ch;
+} ahead;
+
+/* y = (add ? y : 0) + x W for W of h rows and columns. */
+static void square_map(const block *b, const real *x, const real *w, int ld, int add, real *y, ahead one, ahead two) {
   size_t hs = (size_t)b->h * LANES;
   b->K->mm_sum(&(kern_sum){.tiles = b->n,
                            .out = b->h,
@@ -71,14 +76,15 @@ static void square_map(const block *b, const real *x, const real *w, int ld, int
                            .bs = hs,
                            .y = y,
                            .ys = hs,
-                           .ahead = next_block(ahead, ch),
-                           .lines = block_lines(ch)});
+                           .ahead = {next_block(one.x, one.ch), next_block(two.x, two.ch)},
+                           .lines = {block_lines(one.ch), block_lines(two.ch)}});
 }
 
 /* g = z + hid W_2 + b_2 + z_0 S, hid the normalised hidden layer in a. */
 static void second_map(const block *b, const packed_rank *r) {
   size_t hs = (size_t)b->h * LANES, zs = state_stride(b);
   const real *z0 = state_at(b, 0);
+  int in = b->h + 2 * b->c;
   b->K->mm_sum(&(kern_sum){.tiles = b->n,
                            .out = b->h,
                            .terms = 2,
@@ -89,8 +95,8 @@ static void second_map(const block *b, const packed_rank *r) {
                            .shift = r->lift,
                            .y = b->w->g,
                            .ys = hs,
-                           .ahead = next_block(z0, b->h + 2 * b->c),
-                           .lines = block_lines(b->h + 2 * b->c)});
+                           .ahead = {next_block(z0, in), next_block(state_at(b, b->l + 1), in)},
+                           .lines = {block_lines(in), block_lines(in)}});
 }
 
 /* Drive, gate and lag of layer l from its state. */
@@ -202,7 +208,7 @@ static void first_back(const block *b, int l, const real *gain, const real *w1t,
   size_t hs = (size_t)h * LANES, cs = (size_t)(2 * b->c) * LANES;
   b->K->norm_back(b->n, h, w->g, hs, w->hat, hs, w->rstd, gain, w->a, hs, w->g, hs, w->lanes);
   linear_grads(b, state_at(b, l), state_stride(b), in, w->g, h, partial + u->w1, partial + u->b1);
-  square_map(b, w->g, w1t, in, add, gz, gz, h);
+  square_map(b, w->g, w1t, in, add, gz, (ahead){gz, h}, (ahead){gz, 0});
   b->K->mm(b->n, w->g, hs, h, w1t + h, in, 2 * b->c, NULL, 0, w->small, cs);
   b->K->phasor_back(b->n, b->c, state_at(b, l) + h * LANES, state_stride(b), w->small, cs,
                     tile_at(b->s->gt[b->k], b->first, b->c));
@@ -218,8 +224,9 @@ static void update_back(const block *b, const packed_rank *r, const grad_unit *u
   linear_grads(b, w->hat, hs, h, gz, h, partial + u->w2, partial + u->b2);
   b->K->grad_w(b->n, state_at(b, 0), state_stride(b), h, w->rows, h, partial + u->skip);
   real *gz0 = tile_at(b->s->gz0[b->k], b->first, h);
-  square_map(b, gz, r->skipt, h, !fresh, gz0, gz0, h);
-  square_map(b, gz, r->w2t, h, 0, w->g, state_at(b, 0), h + 2 * b->c);
+  int state = h + 2 * b->c;
+  square_map(b, gz, r->skipt, h, !fresh, gz0, (ahead){gz0, h}, (ahead){gz, 0});
+  square_map(b, gz, r->w2t, h, 0, w->g, (ahead){state_at(b, 0), state}, (ahead){state_at(b, b->l + 1), state});
   first_back(b, b->l, r->gain1, r->w1t, u, 1, gz, partial);
 }
 

@@ -70,8 +70,8 @@ typedef struct kern_adam {
 } kern_adam;
 
 /* Y = gain ⊙ base + shift + X_0 W_0 + X_1 W_1 on tiles, gain and shift per channel; gain NULL is one, shift NULL zero,
- * base NULL leaves it out. y may be base. On the way the `lines` cache lines (64 bytes) at `ahead` are brought, which the
- * caller will want next. */
+ * base NULL leaves it out. y may be base. On the way the `lines` cache lines (64 bytes) at each `ahead` are brought,
+ * which the caller will want next. */
 typedef struct kern_term {
   const real *x; /* [t][in] */
   size_t xs;
@@ -87,8 +87,8 @@ typedef struct kern_sum {
   const real *gain, *shift;
   real *y;
   size_t ys;
-  const real *ahead;
-  size_t lines;
+  const real *ahead[2];
+  size_t lines[2];
 } kern_sum;
 
 typedef struct kern {

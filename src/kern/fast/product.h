@@ -6,27 +6,44 @@
 #include "kern/fast/vec.h"
 #include "kern/kern.h"
 
+typedef vf mm_sums[MM_T * TV][MM_O];
+
 /* s = gain ⊙ base + shift for T tiles × O outputs from output o on. */
-INLINE void mm_start(const kern_sum *j, int T, int O, size_t tile, int o, vf s[MM_T * TV][MM_O]) {
-  const float *base = j->base ? j->base + tile * j->bs : NULL;
-  UNROLL for (int k = 0; k < O; k++) s[0][k] = j->shift ? vset(j->shift[o + k]) : vset(0);
+INLINE void mm_start(const kern_sum *j, int T, int O, size_t tile, int o, mm_sums s) {
+  UNROLL for (int k = 0; k < O; k++) s[0][k] = vset(0);
+  if (j->shift) UNROLL for (int k = 0; k < O; k++) s[0][k] = vset(j->shift[o + k]);
   UNROLL for (int k = 0; k < O; k++) UNROLL for (int t = 1; t < T * TV; t++) s[t][k] = s[0][k];
-  if (!base) return;
-  UNROLL for (int k = 0; k < O; k++) {
-    vf gain = j->gain ? vset(j->gain[o + k]) : vset(1);
-    UNROLL for (int t = 0; t < T * TV; t++) s[t][k] =
-        vfma(gain, vload(base + (size_t)(t / TV) * j->bs + (size_t)((o + k) * LANES + t % TV * VL)), s[t][k]);
-  }
+  if (!j->base) return;
+  const float *base = j->base + tile * j->bs + (size_t)(o * LANES);
+  vf gain[MM_O];
+  UNROLL for (int k = 0; k < O; k++) gain[k] = vset(1);
+  if (j->gain) UNROLL for (int k = 0; k < O; k++) gain[k] = vset(j->gain[o + k]);
+  UNROLL for (int k = 0; k < O; k++) UNROLL for (int t = 0; t < T * TV; t++) s[t][k] =
+      vfma(gain[k], vload(base + (size_t)(t / TV) * j->bs + (size_t)(k * LANES + t % TV * VL)), s[t][k]);
 }
 
-/* T tiles × O outputs from output o on; `ahead` lines have been brought. T and O are constants at every call. */
-INLINE void mm_panel(const kern_sum *j, int T, int O, size_t tile, int o, size_t *ahead) {
-  vf s[MM_T * TV][MM_O];
-  size_t more = *ahead < j->lines ? 64 : 0;
-  const char *next = more ? (const char *)j->ahead + 64 * *ahead : (const char *)j->y;
+/* Which line to bring next: array and line. Behind the last array it stays on one line that is in cache. */
+typedef struct {
+  int array;
+  size_t line;
+} mm_ahead;
+
+INLINE const char *mm_next(const kern_sum *j, mm_ahead *a, size_t *step) {
+  if (a->array < 2 && a->line >= j->lines[a->array]) *a = (mm_ahead){a->array + 1, 0};
+  int there = a->array < 2 && a->line < j->lines[a->array];
+  *step = there ? 64 : 0;
+  return there ? (const char *)j->ahead[a->array] + 64 * a->line : (const char *)j->y;
+}
+
+/* T tiles × O outputs from output o on. T and O are constants at every call. */
+INLINE void mm_panel(const kern_sum *j, int T, int O, size_t tile, int o, mm_ahead *a) {
+  mm_sums s;
+  size_t more;
+  const char *next = mm_next(j, a, &more);
   mm_start(j, T, O, tile, o, s);
   for (int q = 0; q < j->terms; q++) {
     size_t xs = j->term[q].xs, ld = (size_t)j->term[q].ld;
+    a->line += (size_t)j->term[q].in;
     const float *x = j->term[q].x + tile * xs, *w = j->term[q].w + o, *end = x + j->term[q].in * LANES;
     _Pragma("GCC unroll 4") for (; x < end; x += LANES, w += ld, next += more) {
       vf v[MM_T * TV];
@@ -38,14 +55,13 @@ INLINE void mm_panel(const kern_sum *j, int T, int O, size_t tile, int o, size_t
       }
     }
   }
-  if (more) *ahead = (size_t)(next - (const char *)j->ahead) / 64;
   float *y = j->y + tile * j->ys;
   UNROLL for (int k = 0; k < O; k++) UNROLL for (int t = 0; t < T * TV; t++)
       vstore(y + (size_t)(t / TV) * j->ys + (size_t)((o + k) * LANES + t % TV * VL), s[t][k]);
 }
 
 /* Panels of MM_O outputs, then of 4, 2, 1; two of 4 rather than 6 and 2, which would wait for its own sums. */
-INLINE void mm_tiles(const kern_sum *j, int T, size_t tile, size_t *ahead) {
+INLINE void mm_tiles(const kern_sum *j, int T, size_t tile, mm_ahead *ahead) {
   int o = 0;
   for (; o + MM_O <= j->out && j->out - o != 8; o += MM_O) mm_panel(j, T, MM_O, tile, o, ahead);
   for (; MM_O > 4 && o + 4 <= j->out; o += 4) mm_panel(j, T, MM_O > 4 ? 4 : 1, tile, o, ahead);
@@ -54,7 +70,7 @@ INLINE void mm_tiles(const kern_sum *j, int T, size_t tile, size_t *ahead) {
 }
 
 static void fast_mm_sum(const kern_sum *j) {
-  size_t ahead = 0;
+  mm_ahead ahead = {0, 0};
   int t = 0;
   for (; t + MM_T <= j->tiles; t += MM_T) mm_tiles(j, MM_T, (size_t)t, &ahead);
   for (; MM_T > 2 && t + 2 <= j->tiles; t += 2) mm_tiles(j, MM_T > 2 ? 2 : 1, (size_t)t, &ahead);
