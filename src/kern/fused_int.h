@@ -49,6 +49,7 @@ struct fused {
   const kern *k;
   fused_shape s;
   int tiles[DEG];
+  int32_t *order[DEG]; /* which of the caller's simplices is held at each place */
   kern_gather up[DEG], down[DEG], up_adj[DEG], down_adj[DEG];
   real *fixed[DEG];         /* [t][fixed.count] */
   real *fixed_product[DEG]; /* [t][h] */
@@ -107,6 +108,9 @@ typedef struct pass {
   int layer, step;
 } pass;
 typedef void (*chunk_fn)(const pass *p, const chunk *c, scratch *w, real *partial);
+
+/* Chooses f->order; *out is the mesh in that order, its arrays in `a`. */
+dkho_status order_mesh(fused *f, const fused_mesh *m, fused_mesh *out, arena *a);
 
 /* Forward passes and their reverses over one chunk. */
 void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial);

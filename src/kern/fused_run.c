@@ -64,7 +64,8 @@ static void load_sample(const pass *p, const fused_sample *in) {
   const fused *f = p->f;
   int h = f->s.h;
   for (int k = 0; k < f->s.degrees; k++) {
-    if (f->s.varying[k].count) kern_tile(f->s.n[k], f->s.varying[k].count, in->varying[k], p->s->varying[k]);
+    if (f->s.varying[k].count)
+      kern_tile(f->s.n[k], f->s.varying[k].count, f->order[k], in->varying[k], p->s->varying[k]);
     memcpy(p->s->row[k], f->encoder[k].b1, (size_t)h * sizeof(real));
     for (int j = 0; j < f->s.global[k].count; j++)
       for (int i = 0; i < h; i++) p->s->row[k][i] += in->global[j] * f->encoder[k].global[j * h + i];
@@ -138,10 +139,10 @@ static dkho_status run_sample(const batch *b, int i, int worker, pool *blocks) {
   int64_t n = f->s.n[f->s.target];
   TRY(forward(&p, &b->samples[i]));
   assert(b->loss || b->y);
-  kern_untile(n, f->s.outputs, s->y, b->loss ? s->flat_y : b->y[i]);
+  kern_untile(n, f->s.outputs, f->order[f->s.target], s->y, b->loss ? s->flat_y : b->y[i]);
   if (!b->loss) return DKHO_OK;
   TRY(b->loss(b->ctx, i, s->flat_y, s->flat_g));
-  kern_tile(n, f->s.outputs, s->flat_g, s->g_y);
+  kern_tile(n, f->s.outputs, f->order[f->s.target], s->flat_g, s->g_y);
   return backward(&p, &b->samples[i]);
 }
 

@@ -25,9 +25,9 @@ static inline int kern_pad(int n) {
   return (n + KERN_LANES - 1) / KERN_LANES * KERN_LANES;
 }
 
-/* Rows (n × ch, row-major) to tiles and back; lanes beyond n become zero. */
-void kern_tile(int64_t n, int ch, const real *rows, real *tiles);
-void kern_untile(int64_t n, int ch, const real *tiles, real *rows);
+/* Rows (n × ch, row-major) to tiles and back: place i of the tiles holds row order[i]; lanes beyond n become zero. */
+void kern_tile(int64_t n, int ch, const int32_t *order, const real *rows, real *tiles);
+void kern_untile(int64_t n, int ch, const int32_t *order, const real *tiles, real *rows);
 
 /* Signed sums over neighbours: row i of a sparse matrix with entries ±1 (val NULL) or val, in gather form.
  * Slots start[t] … start[t+1]-1 serve tile t; slot p has 16 entries at[16p + lane]: bits 0–30 the place of (j, channel
