@@ -77,8 +77,8 @@ typedef struct sample_state {
   real *z[FUSED_LAYERS + 1][DEG];    /* [t][h+2c]: encoder output, then normalised states; cos θ, sin θ */
   real *rstd[FUSED_LAYERS + 1][DEG]; /* [t][1] */
   real *maps[FUSED_LAYERS][DEG];     /* [t][3c] */
-  real **theta[DEG];                 /* layers·substeps + 1 arrays [t+1][c] */
-  real *res_a[DEG], *res_b[DEG];     /* [t+1][c] sines, on the way back their cotangents */
+  real **theta[DEG];                 /* layers·substeps + 1 arrays of rows [t+1][16][c] */
+  real *res_a[DEG], *res_b[DEG];     /* rows of sines, on the way back their cotangents */
   real *y, *g_y;                     /* [t][outputs] */
   real *gz[DEG], *gz0[DEG], *gt[DEG], *gmaps[DEG];
   real *dots;            /* per chunk: [3][16] lane sums of σ_{k-1}, σ_{k+1}, ω_k */

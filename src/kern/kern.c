@@ -100,7 +100,7 @@ dkho_status kern_gather_fill(int64_t n, const int64_t *ptr, const int32_t *col, 
         size_t e = (size_t)slot * KERN_LANES + (size_t)l;
         int there = i < n && p < ptr[i + 1];
         assert(!there || (col[p] >= 0 && col[p] < cols));
-        int64_t place = there ? col[p] / KERN_LANES * KERN_LANES * width + col[p] % KERN_LANES : end;
+        int64_t place = there ? (int64_t)col[p] * width : end;
         at[e] = (uint32_t)place | (there && sign[p] < 0 ? 0x80000000U : 0U);
         if (val) val[e] = there ? (real)weight[p] : 0;
       }

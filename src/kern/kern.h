@@ -4,7 +4,7 @@
  * (i/16)·16C + 16·ch + i%16, so that per-simplex maps run down the lanes without horizontal sums. "[t][C]" below means
  * such an array: t tiles of C rows of 16 lanes; a stride (xs, ys, …) counts numbers from one tile to the next. Tile
  * arrays are aligned to 64 bytes. Lanes beyond N hold finite numbers in values and zeros in cotangents; every kernel
- * keeps it so, hence sums over lanes need no masks.
+ * keeps it so, hence sums over lanes need no masks. Phases alone are rows, [t][16][C], element (i, ch) at C·i + ch.
  *
  * ref.c defines every function in plain loops, in `real`; the fast tables are float and agree with it to rounding. A
  * sum's order depends on the arguments only. Functions named X_back take cotangents (g_…) and quote X's equation.
@@ -31,7 +31,7 @@ void kern_untile(int64_t n, int ch, const int32_t *order, const real *tiles, rea
 
 /* Signed sums over neighbours: row i of a sparse matrix with entries ±1 (val NULL) or val, in gather form.
  * Slots start[t] … start[t+1]-1 serve tile t; slot p has 16 entries at[16p + lane]: bits 0–30 the place of (j, channel
- * 0) in a tile array of the width the list was built for, bit 31 set for a minus sign. Short rows are padded with the
+ * 0) in rows of the width the list was built for, bit 31 set for a minus sign. Short rows are padded with the
  * place just behind the last tile, so a gathered array has one more tile, of zeros. */
 typedef struct kern_gather {
   int tiles;
@@ -118,7 +118,9 @@ typedef struct kern {
   void (*norm_back)(int tiles, int ch, const real *gy, size_t gs, const real *xhat, size_t hs, const real *rstd,
                     const real *gain, const real *slope, size_t ss, real *gu, size_t us, real *lanes);
 
-  /* [cos θ, sin θ] : θ [t][c] → [t][2c]. */
+  /* Phases and what is gathered from them (θ, T, and the fields other, a, b, own_…, out below) are rows: [t][16][c],
+   * simplex by simplex, so that a neighbour's channels lie together.
+   * [cos θ, sin θ] : θ → [t][2c]. */
   void (*phasor)(int tiles, int c, const real *theta, real *cs, size_t ss);
   /* g_θ += cos θ ⊙ g_sin - sin θ ⊙ g_cos. */
   void (*phasor_back)(int tiles, int c, const real *cs, size_t ss, const real *g, size_t gs, real *g_theta);

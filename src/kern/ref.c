@@ -153,15 +153,21 @@ static void ref_norm_back(int tiles, int ch, const real *gy, size_t gs, const re
 }
 
 static void ref_phasor(int tiles, int c, const real *theta, real *cs, size_t ss) {
-  for (int t = 0; t < tiles; t++, theta += c * W, cs += ss) {
-    ref_map(KERN_COS, (size_t)(c * W), theta, cs);
-    ref_map(KERN_SIN, (size_t)(c * W), theta, cs + c * W);
-  }
+  for (int t = 0; t < tiles; t++, theta += c * W, cs += ss)
+    for (int k = 0; k < c; k++)
+      for (int l = 0; l < W; l++) {
+        ref_map(KERN_COS, 1, theta + l * c + k, cs + k * W + l);
+        ref_map(KERN_SIN, 1, theta + l * c + k, cs + (c + k) * W + l);
+      }
 }
 
 static void ref_phasor_back(int tiles, int c, const real *cs, size_t ss, const real *g, size_t gs, real *g_theta) {
   for (int t = 0; t < tiles; t++, cs += ss, g += gs, g_theta += c * W)
-    for (int e = 0; e < c * W; e++) g_theta[e] += cs[e] * g[c * W + e] - cs[c * W + e] * g[e];
+    for (int k = 0; k < c; k++)
+      for (int l = 0; l < W; l++) {
+        int e = k * W + l;
+        g_theta[l * c + k] += cs[e] * g[c * W + e] - cs[c * W + e] * g[e];
+      }
 }
 
 static void ref_cond(int tiles, int c, real scale, real *maps) {
@@ -185,7 +191,7 @@ static real gathered(const kern_gather *list, int t, const real *x, int k, int l
   if (!list) return 0;
   for (int32_t p = list->start[t]; p < list->start[t + 1]; p++) {
     uint32_t at = list->at[(size_t)p * W + (size_t)l];
-    real v = x[(at & 0x7fffffffU) + (uint32_t)(k * W)];
+    real v = x[(at & 0x7fffffffU) + (uint32_t)k];
     s += list->val ? list->val[(size_t)p * W + (size_t)l] * v : at >> 31 ? -v : v;
   }
   return s;
@@ -197,7 +203,7 @@ static void ref_rel_sin(int first, int last, int c, const kern_gather *list, con
     for (int k = 0; k < c; k++)
       for (int l = 0; l < W; l++) {
         const real *m = maps + (size_t)t * (size_t)(3 * c * W) + k * W + l;
-        size_t e = (size_t)(t * c + k) * W + (size_t)l;
+        size_t e = (size_t)(t * W + l) * (size_t)c + (size_t)k;
         out[e] = (real)sin((double)(gathered(list, t, other, k, l) + s * m[c * W] * theta[e] - m[2 * c * W]));
       }
 }
@@ -207,7 +213,7 @@ static void ref_rel_step(int first, int last, int c, const kern_gather *up, cons
   for (int t = first; t < last; t++)
     for (int k = 0; k < c; k++)
       for (int l = 0; l < W; l++) {
-        size_t e = (size_t)(t * c + k) * W + (size_t)l;
+        size_t e = (size_t)(t * W + l) * (size_t)c + (size_t)k;
         real back = gathered(up, t, a, k, l) + gathered(down, t, b, k, l);
         out[e] = theta[e] - tau * (maps[(size_t)t * (size_t)(3 * c * W) + (size_t)(k * W + l)] + sigma * back);
       }
@@ -219,7 +225,8 @@ static void ref_rel_sin_back(int first, int last, int c, const kern_gather *list
   for (int t = first; t < last; t++)
     for (int k = 0; k < c; k++)
       for (int l = 0; l < W; l++) {
-        size_t at = (size_t)t * (size_t)(3 * c * W) + (size_t)(k * W + l), e = (size_t)(t * c + k) * W + (size_t)l;
+        size_t at = (size_t)t * (size_t)(3 * c * W) + (size_t)(k * W + l),
+               e = (size_t)(t * W + l) * (size_t)c + (size_t)k;
         const real *m = maps + at;
         real x = gathered(list, t, other, k, l) + s * m[c * W] * theta[e] - m[2 * c * W];
         real v = gathered(adj, t, tt, k, l);
@@ -235,7 +242,7 @@ static void ref_rel_step_back(int first, int last, int c, const kern_gather *up,
   for (int t = first; t < last; t++)
     for (int k = 0; k < c; k++)
       for (int l = 0; l < W; l++) {
-        size_t e = (size_t)(t * c + k) * W + (size_t)l;
+        size_t e = (size_t)(t * W + l) * (size_t)c + (size_t)k;
         real own = (own_b ? own_b[e] : 0) - (own_a ? own_a[e] : 0);
         real gate = maps[(size_t)t * (size_t)(3 * c * W) + (size_t)(c * W + k * W + l)];
         tt[e] += gathered(up, t, a, k, l) + gathered(down, t, b, k, l) + gate * own;
@@ -246,7 +253,8 @@ static void ref_rel_drive_back(int first, int last, int c, real tau, const real 
                                real *dot) {
   for (int t = first; t < last; t++)
     for (int e = 0; e < c * W; e++) {
-      size_t at = (size_t)t * (size_t)(3 * c * W) + (size_t)e, here = (size_t)t * (size_t)(c * W) + (size_t)e;
+      size_t at = (size_t)t * (size_t)(3 * c * W) + (size_t)e,
+             here = (size_t)(t * W + e % W) * (size_t)c + (size_t)(e / W);
       g_maps[at] -= tau * tt[here];
       dot[e % W] += maps[at] * tt[here];
     }

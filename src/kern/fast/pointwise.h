@@ -145,24 +145,6 @@ static void fast_norm_back(int tiles, int ch, const float *gy, size_t gs, const 
   }
 }
 
-static void fast_phasor(int tiles, int c, const float *theta, float *cs, size_t ss) {
-  for (int t = 0; t < tiles; t++, theta += c * LANES, cs += ss)
-    for (int e = 0; e < c * LANES; e += VL) {
-      vf s, k;
-      vsincos(vload(theta + e), &s, &k);
-      vstore(cs + e, k);
-      vstore(cs + c * LANES + e, s);
-    }
-}
-
-static void fast_phasor_back(int tiles, int c, const float *cs, size_t ss, const float *g, size_t gs, float *g_theta) {
-  for (int t = 0; t < tiles; t++, cs += ss, g += gs, g_theta += c * LANES)
-    for (int e = 0; e < c * LANES; e += VL) {
-      vf sum = vfma(vload(cs + e), vload(g + c * LANES + e), vload(g_theta + e));
-      vstore(g_theta + e, vfnma(vload(cs + c * LANES + e), vload(g + e), sum));
-    }
-}
-
 static void fast_cond(int tiles, int c, float scale, float *maps) {
   for (int t = 0; t < tiles; t++, maps += 3 * c * LANES)
     for (int e = c * LANES; e < 3 * c * LANES; e += VL) {

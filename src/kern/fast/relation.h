@@ -3,21 +3,23 @@
 #ifndef KERN_FAST_RELATION_H
 #define KERN_FAST_RELATION_H
 
+#include "kern/fast/rows.h"
 #include "kern/fast/vmath.h"
 #include "kern/kern.h"
-
-enum { CG = 4 };
 
 /* s[k] += (list·x)_k for the lane group at v of tile t; C ≤ CG channels, x at the first of them. */
 INLINE void gather_add(const kern_gather *list, int t, int v, int C, const float *x, vf *s) {
   for (int32_t p = list->start[t]; p < list->start[t + 1]; p++) {
-    vi at = viload(list->at + (size_t)p * LANES + v);
-    vi place = viand(at, viset(INT32_MAX)), minus = viand(at, viset(INT32_MIN));
+    vi at = viload(list->at + (size_t)p * LANES + v), minus = viand(at, viset(INT32_MIN));
+    uint32_t place[VL];
+    vf y[CG];
+    vistore(place, viand(at, viset(INT32_MAX)));
+    rows_pick(C, x, place, y);
     if (list->val) {
       vf weight = vload(list->val + (size_t)p * LANES + v);
-      UNROLL for (int k = 0; k < C; k++) s[k] = vfma(weight, vgather(x + k * LANES, place), s[k]);
+      UNROLL for (int k = 0; k < C; k++) s[k] = vfma(weight, y[k], s[k]);
     } else {
-      UNROLL for (int k = 0; k < C; k++) s[k] = vadd(s[k], vneg_where(vgather(x + k * LANES, place), minus));
+      UNROLL for (int k = 0; k < C; k++) s[k] = vadd(s[k], vneg_where(y[k], minus));
     }
   }
 }
@@ -28,17 +30,19 @@ typedef struct {
   const float *other, *theta, *maps, *a, *b, *own_a, *own_b, *in;
   float s, tau, sigma, weight;
   float *out, *g_maps, *dot;
+  size_t stride, g_stride;
 } rel_job;
 
 /* x = list·other + s γ⊙θ - λ for channels k0 … k0+C-1. */
 INLINE void rel_argument(const rel_job *j, int t, int v, int k0, int C, vf *x) {
-  const float *theta = j->theta + ((size_t)t * (size_t)j->c + (size_t)k0) * LANES + v;
   const float *gate = j->maps + ((size_t)(3 * t + 1) * (size_t)j->c + (size_t)k0) * LANES + v;
   const float *lag = gate + j->c * LANES;
   UNROLL for (int k = 0; k < C; k++) x[k] = vset(0);
-  gather_add(j->list, t, v, C, j->other + k0 * LANES, x);
+  gather_add(j->list, t, v, C, j->other + k0, x);
+  vf theta[CG];
+  rows_get(j->c, C, j->theta + rows_at(j->c, t, v, k0), theta);
   UNROLL for (int k = 0; k < C; k++) {
-    vf own = vmul(vmul(vset(j->s), vload(gate + k * LANES)), vload(theta + k * LANES));
+    vf own = vmul(vmul(vset(j->s), vload(gate + k * LANES)), theta[k]);
     x[k] = vsub(vadd(x[k], own), vload(lag + k * LANES));
   }
 }
@@ -46,29 +50,32 @@ INLINE void rel_argument(const rel_job *j, int t, int v, int k0, int C, vf *x) {
 INLINE void rel_sin_lanes(const rel_job *j, int t, int v, int k0, int C) {
   vf x[CG];
   rel_argument(j, t, v, k0, C, x);
-  float *out = j->out + ((size_t)t * (size_t)j->c + (size_t)k0) * LANES + v;
-  UNROLL for (int k = 0; k < C; k++) vstore(out + k * LANES, vsin(x[k]));
+  UNROLL for (int k = 0; k < C; k++) x[k] = vsin(x[k]);
+  rows_put(j->c, C, j->out + rows_at(j->c, t, v, k0), x);
 }
 
 INLINE void rel_step_lanes(const rel_job *j, int t, int v, int k0, int C) {
-  vf s[CG];
-  size_t at = ((size_t)t * (size_t)j->c + (size_t)k0) * LANES + (size_t)v;
+  vf s[CG], theta[CG];
+  size_t at = rows_at(j->c, t, v, k0);
   const float *drive = j->maps + ((size_t)(3 * t) * (size_t)j->c + (size_t)k0) * LANES + v;
   UNROLL for (int k = 0; k < C; k++) s[k] = vset(0);
-  if (j->up) gather_add(j->up, t, v, C, j->a + k0 * LANES, s);
-  if (j->down) gather_add(j->down, t, v, C, j->b + k0 * LANES, s);
+  if (j->up) gather_add(j->up, t, v, C, j->a + k0, s);
+  if (j->down) gather_add(j->down, t, v, C, j->b + k0, s);
+  rows_get(j->c, C, j->theta + at, theta);
   UNROLL for (int k = 0; k < C; k++) {
     vf rate = vfma(vset(j->sigma), s[k], vload(drive + k * LANES));
-    vstore(j->out + at + k * LANES, vfnma(vset(j->tau), rate, vload(j->theta + at + k * LANES)));
+    s[k] = vfnma(vset(j->tau), rate, theta[k]);
   }
+  rows_put(j->c, C, j->out + at, s);
 }
 
 INLINE void rel_sin_back_lanes(const rel_job *j, int t, int v, int k0, int C) {
-  vf x[CG], w[CG];
+  vf x[CG], w[CG], theta[CG];
   rel_argument(j, t, v, k0, C, x);
   UNROLL for (int k = 0; k < C; k++) w[k] = vset(0);
-  gather_add(j->adj, t, v, C, j->in + k0 * LANES, w);
-  size_t at = ((size_t)t * (size_t)j->c + (size_t)k0) * LANES + (size_t)v;
+  gather_add(j->adj, t, v, C, j->in + k0, w);
+  size_t at = rows_at(j->c, t, v, k0);
+  rows_get(j->c, C, j->theta + at, theta);
   float *gate = j->g_maps + ((size_t)(3 * t + 1) * (size_t)j->c + (size_t)k0) * LANES + v;
   float *lag = gate + j->c * LANES;
   vf dot = vload(j->dot + v);
@@ -77,27 +84,43 @@ INLINE void rel_sin_back_lanes(const rel_job *j, int t, int v, int k0, int C) {
     vsincos(x[k], &sine, &cosine);
     vf out = vmul(vmul(vset(j->weight), cosine), w[k]);
     dot = vfma(sine, w[k], dot);
-    vstore(j->out + at + k * LANES, out);
-    vf turn = vmul(vset(j->s), vload(j->theta + at + k * LANES));
-    vstore(gate + k * LANES, vfma(turn, out, vload(gate + k * LANES)));
+    vstore(gate + k * LANES, vfma(vmul(vset(j->s), theta[k]), out, vload(gate + k * LANES)));
     vstore(lag + k * LANES, vsub(vload(lag + k * LANES), out));
+    x[k] = out;
   }
+  rows_put(j->c, C, j->out + at, x);
   vstore(j->dot + v, dot);
 }
 
 INLINE void rel_step_back_lanes(const rel_job *j, int t, int v, int k0, int C) {
-  vf s[CG];
-  size_t at = ((size_t)t * (size_t)j->c + (size_t)k0) * LANES + (size_t)v;
+  vf s[CG], own[CG];
+  size_t at = rows_at(j->c, t, v, k0);
   const float *gate = j->maps + ((size_t)(3 * t + 1) * (size_t)j->c + (size_t)k0) * LANES + v;
-  UNROLL for (int k = 0; k < C; k++) s[k] = vset(0);
-  if (j->up) gather_add(j->up, t, v, C, j->a + k0 * LANES, s);
-  if (j->down) gather_add(j->down, t, v, C, j->b + k0 * LANES, s);
-  UNROLL for (int k = 0; k < C; k++) {
-    vf g = vload(gate + k * LANES);
-    if (j->own_b) s[k] = vfma(g, vload(j->own_b + at + k * LANES), s[k]);
-    if (j->own_a) s[k] = vfnma(g, vload(j->own_a + at + k * LANES), s[k]);
-    vstore(j->out + at + k * LANES, vadd(vload(j->out + at + k * LANES), s[k]));
+  rows_get(j->c, C, j->out + at, s);
+  if (j->up) gather_add(j->up, t, v, C, j->a + k0, s);
+  if (j->down) gather_add(j->down, t, v, C, j->b + k0, s);
+  if (j->own_b) {
+    rows_get(j->c, C, j->own_b + at, own);
+    UNROLL for (int k = 0; k < C; k++) s[k] = vfma(vload(gate + k * LANES), own[k], s[k]);
   }
+  if (j->own_a) {
+    rows_get(j->c, C, j->own_a + at, own);
+    UNROLL for (int k = 0; k < C; k++) s[k] = vfnma(vload(gate + k * LANES), own[k], s[k]);
+  }
+  rows_put(j->c, C, j->out + at, s);
+}
+
+/* g_ω -= τ T; dot += ω ⊙ T */
+INLINE void rel_drive_back_lanes(const rel_job *j, int t, int v, int k0, int C) {
+  vf g[CG], dot = vload(j->dot + v);
+  size_t at = ((size_t)(3 * t) * (size_t)j->c + (size_t)k0) * LANES + (size_t)v;
+  rows_get(j->c, C, j->in + rows_at(j->c, t, v, k0), g);
+  UNROLL for (int k = 0; k < C; k++) {
+    float *drive = j->g_maps + at + k * LANES;
+    vstore(drive, vfnma(vset(j->tau), g[k], vload(drive)));
+    dot = vfma(vload(j->maps + at + k * LANES), g[k], dot);
+  }
+  vstore(j->dot + v, dot);
 }
 
 /* Runs a lane-group function over tiles and channel groups of constant size. */
@@ -142,13 +165,42 @@ static void fast_rel_step_back(int first, int last, int c, const kern_gather *up
 
 static void fast_rel_drive_back(int first, int last, int c, float tau, const float *t, const float *maps, float *g_maps,
                                 float *dot) {
-  for (int i = first; i < last; i++)
-    for (int e = 0; e < c * LANES; e += VL) {
-      size_t at = (size_t)(3 * i * c * LANES + e);
-      vf g = vload(t + (size_t)(i * c * LANES + e));
-      vstore(g_maps + at, vfnma(vset(tau), g, vload(g_maps + at)));
-      vstore(dot + e % LANES, vfma(vload(maps + at), g, vload(dot + e % LANES)));
-    }
+  rel_job j = {.c = c, .in = t, .maps = maps, .g_maps = g_maps, .dot = dot, .tau = tau};
+  rel_run(&j, first, last, rel_drive_back_lanes);
+}
+
+INLINE void phasor_lanes(const rel_job *j, int t, int v, int k0, int C) {
+  vf x[CG], s, k;
+  float *out = j->out + (size_t)t * j->stride + (size_t)(k0 * LANES + v);
+  rows_get(j->c, C, j->theta + rows_at(j->c, t, v, k0), x);
+  UNROLL for (int i = 0; i < C; i++) {
+    vsincos(x[i], &s, &k);
+    vstore(out + i * LANES, k);
+    vstore(out + (j->c + i) * LANES, s);
+  }
+}
+
+static void fast_phasor(int tiles, int c, const float *theta, float *cs, size_t ss) {
+  rel_job j = {.c = c, .theta = theta, .out = cs, .stride = ss};
+  rel_run(&j, 0, tiles, phasor_lanes);
+}
+
+INLINE void phasor_back_lanes(const rel_job *j, int t, int v, int k0, int C) {
+  vf x[CG];
+  float *theta = j->out + rows_at(j->c, t, v, k0);
+  const float *cs = j->a + (size_t)t * j->stride + (size_t)(k0 * LANES + v);
+  const float *g = j->b + (size_t)t * j->g_stride + (size_t)(k0 * LANES + v);
+  rows_get(j->c, C, theta, x);
+  UNROLL for (int i = 0; i < C; i++) {
+    vf sum = vfma(vload(cs + i * LANES), vload(g + (j->c + i) * LANES), x[i]);
+    x[i] = vfnma(vload(cs + (j->c + i) * LANES), vload(g + i * LANES), sum);
+  }
+  rows_put(j->c, C, theta, x);
+}
+
+static void fast_phasor_back(int tiles, int c, const float *cs, size_t ss, const float *g, size_t gs, float *g_theta) {
+  rel_job j = {.c = c, .a = cs, .stride = ss, .b = g, .g_stride = gs, .out = g_theta};
+  rel_run(&j, 0, tiles, phasor_back_lanes);
 }
 
 #endif
