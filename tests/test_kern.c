@@ -149,7 +149,12 @@ static void product_case(const kern *k, int tiles, int in, int out) {
   k->grad_b(tiles, r, out, g);
   kern_ref.grad_b(tiles, r, out, gr);
   assert_close("grad_b", k, ldr, g, gr, 2e-5);
-  void *all[] = {x, w, b, y, yr, r, rr, g, gr};
+  size_t n = (size_t)((in + 1) * out) * W;
+  float *lanes = noise(n, 8, 1), *lanes_r = noise(n, 8, 1);
+  k->grad_lanes(tiles, x, xs, in, y, ys, out, lanes);
+  kern_ref.grad_lanes(tiles, x, xs, in, y, ys, out, lanes_r);
+  assert_close("grad_lanes", k, n, lanes, lanes_r, 1e-5);
+  void *all[] = {x, w, b, y, yr, r, rr, g, gr, lanes, lanes_r};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
 }
 

@@ -108,6 +108,39 @@ static void map_content(const block *b, int l) {
   b->K->cond(b->n, b->c, b->f->s.lag_scale, maps);
 }
 
+/* Weight and bias gradients of y = x W + b from g_y [n][out]. */
+static void linear_grads(const block *b, const real *x, size_t xs, int in, const real *gy, int out, real *gw,
+                         real *gb) {
+  b->K->transpose(b->n, gy, (size_t)out * LANES, out, b->w->rows);
+  b->K->grad_w(b->n, x, xs, in, b->w->rows, out, gw);
+  b->K->grad_b(b->n, b->w->rows, out, gb);
+}
+
+/* The same for the conditioning maps and the decoder's output; with few outputs into the lane sums of the chunk. */
+static void thin_grads(const block *b, const real *x, size_t xs, const real *gy, int out, real *gw, real *gb) {
+  if (fused_thin(out))
+    b->K->grad_lanes(b->n, x, xs, b->h, gy, (size_t)out * LANES, out, b->w->thin);
+  else
+    linear_grads(b, x, xs, b->h, gy, out, gw, gb);
+}
+
+/* A chunk has at most one such map. */
+static void thin_begin(scratch *w, int h, int out) {
+  if (fused_thin(out)) memset(w->thin, 0, (size_t)((h + 1) * out) * LANES * sizeof *w->thin);
+}
+
+/* Its lane sums, summed over the lanes, to the rows of g_W and to g_b. */
+static void thin_end(const fused *f, scratch *w, int out, real *gw, real *gb) {
+  int h = f->s.h, count = (h + 1) * out;
+  if (!fused_thin(out)) return;
+  real *total = w->sums + kern_pad(count) * LANES;
+  memset(total, 0, (size_t)kern_pad(count) * sizeof *total);
+  f->k->transpose(1, w->thin, (size_t)count * LANES, count, w->sums);
+  f->k->grad_b(1, w->sums, count, total);
+  for (int i = 0; i <= h; i++)
+    for (int o = 0; o < out; o++) (i < h ? gw + i * kern_pad(out) : gb)[o] += total[i * out + o];
+}
+
 /* Reverse of map_content: g_z = (add ? g_z : 0) + g_pre Wᵀ; g_W += stateᵀ g_pre; g_b += g_pre. */
 static void map_back(const block *b, int l, int add, real *gz, const grad_unit *u, real *partial) {
   const packed_maps *m = &b->f->layer[l].rank[b->k].maps;
@@ -116,9 +149,7 @@ static void map_back(const block *b, int l, int add, real *gz, const grad_unit *
   b->K->cond_back(b->n, b->c, b->f->s.lag_scale, tile_at(b->s->maps[l][b->k], b->first, c3),
                   tile_at(b->s->gmaps[b->k], b->first, c3), b->w->small, ps);
   b->K->mm(b->n, b->w->small, ps, c3, m->wt, b->h, b->h, NULL, add, gz, (size_t)b->h * LANES);
-  b->K->transpose(b->n, b->w->small, ps, c3, b->w->rows);
-  b->K->grad_w(b->n, state_at(b, l), state_stride(b), b->h, b->w->rows, c3, partial + u->maps_w);
-  b->K->grad_b(b->n, b->w->rows, c3, partial + u->maps_b);
+  thin_grads(b, state_at(b, l), state_stride(b), b->w->small, c3, partial + u->maps_w, partial + u->maps_b);
 }
 
 /* a = static product + varying W_1 + row */
@@ -181,14 +212,6 @@ void decoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
   }
 }
 
-/* Weight and bias gradients of y = x W + b from g_y [n][out]. */
-static void linear_grads(const block *b, const real *x, size_t xs, int in, const real *gy, int out, real *gw,
-                         real *gb) {
-  b->K->transpose(b->n, gy, (size_t)out * LANES, out, b->w->rows);
-  b->K->grad_w(b->n, x, xs, in, b->w->rows, out, gw);
-  b->K->grad_b(b->n, b->w->rows, out, gb);
-}
-
 /* Lane sums to channels, in lane order. */
 static void add_lanes(real *out, const real *lanes, int h) {
   for (int q = 0; q < 2; q++)
@@ -236,7 +259,9 @@ void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   const grad_unit *u = &p->f->unit[p->layer][c->k];
   int h = p->f->s.h, layers = p->f->s.layers, last = p->layer + 1 == layers, target = c->k == p->f->s.target;
   int fresh = p->layer == (target ? layers - 1 : layers - 2);
+  int c3 = 3 * p->f->s.c;
   memset(w->lanes, 0, (size_t)(4 * h) * LANES * sizeof *w->lanes);
+  thin_begin(w, h, last ? LANES : c3);
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)h * LANES;
@@ -248,6 +273,7 @@ void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   }
   add_lanes(partial + u->norm1, w->lanes, h);
   add_lanes(partial + u->norm2, w->lanes + 2 * h * LANES, h);
+  thin_end(p->f, w, last ? LANES : c3, partial + u->maps_w, partial + u->maps_b);
 }
 
 /* g_z0 = what came through the layers and through the skips; with one layer the other degrees have neither. */
@@ -262,6 +288,7 @@ void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   const grad_unit *u = &p->f->enc_unit[c->k];
   int h = p->f->s.h, fixed = p->f->s.fixed[c->k].count, in = p->f->s.varying[c->k].count;
   memset(w->lanes, 0, (size_t)(2 * h) * LANES * sizeof *w->lanes);
+  thin_begin(w, h, 3 * p->f->s.c);
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)h * LANES;
@@ -278,6 +305,7 @@ void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
                 partial + u->fixed);
   }
   add_lanes(partial + u->norm1, w->lanes, h);
+  thin_end(p->f, w, 3 * p->f->s.c, partial + u->maps_w, partial + u->maps_b);
 }
 
 void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
@@ -286,14 +314,16 @@ void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   int h = p->f->s.h, outs = p->f->s.outputs, layers = p->f->s.layers;
   size_t hs = (size_t)h * LANES;
   memset(w->lanes, 0, (size_t)(2 * h) * LANES * sizeof *w->lanes);
+  thin_begin(w, h, outs);
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     const real *gy = tile_at(b.s->g_y, t, outs);
     first_map(&b, layers, d->w1, d->b1);
     b.K->gelu_norm_keep(b.n, h, w->a, hs, w->hat, hs, w->rstd);
-    linear_grads(&b, w->hat, hs, h, gy, outs, partial + u->w2, partial + u->b2);
+    thin_grads(&b, w->hat, hs, gy, outs, partial + u->w2, partial + u->b2);
     b.K->mm(b.n, gy, (size_t)outs * LANES, outs, d->w2t, h, h, NULL, 0, w->g, hs);
     first_back(&b, layers, d->gain, d->w1t, u, 0, tile_at(b.s->gz[b.k], t, h), partial);
   }
   add_lanes(partial + u->norm1, w->lanes, h);
+  thin_end(p->f, w, outs, partial + u->w2, partial + u->b2);
 }

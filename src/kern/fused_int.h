@@ -68,7 +68,13 @@ typedef struct scratch {
   real *a, *hat, *g;         /* [block][h] */
   real *small, *rows, *rstd; /* [block][max(3c, outputs)], transposed cotangents, [block][1] */
   real *lanes;               /* [4][h] lane sums of norm gradients */
+  real *thin, *sums;         /* [h+1][thin_out] lane sums of a map with few outputs, and room to sum them up */
 } scratch;
+
+/* Maps with so few outputs that a transposed cotangent would be mostly padding take their gradients lane by lane. */
+static inline int fused_thin(int out) {
+  return out <= LANES / 2;
+}
 
 /* State of one sample in flight. */
 typedef struct sample_state {

@@ -103,6 +103,9 @@ typedef struct kern {
   void (*transpose)(int tiles, const real *x, size_t xs, int ch, real *r);
   /* g_W += Xᵀ R, for R (16·tiles × kern_pad(out)) the transposed cotangent of Y; g_W in × kern_pad(out). */
   void (*grad_w)(int tiles, const real *x, size_t xs, int in, const real *r, int out, real *gw);
+  /* The same lane by lane, for few outputs: lanes[i][o][16] += X_i ⊙ G_o tile by tile, G [t][out] not transposed; row
+   * `in` takes G itself, for the bias. Summing over the lanes is left to the caller. */
+  void (*grad_lanes)(int tiles, const real *x, size_t xs, int in, const real *g, size_t gs, int out, real *lanes);
   /* g_b += column sums of R. */
   void (*grad_b)(int tiles, const real *r, int out, real *gb);
 

@@ -57,6 +57,14 @@ static void ref_grad_w(int tiles, const real *x, size_t xs, int in, const real *
     }
 }
 
+static void ref_grad_lanes(int tiles, const real *x, size_t xs, int in, const real *g, size_t gs, int out,
+                           real *lanes) {
+  for (int t = 0; t < tiles; t++, x += xs, g += gs)
+    for (int i = 0; i <= in; i++)
+      for (int o = 0; o < out; o++)
+        for (int l = 0; l < W; l++) lanes[(i * out + o) * W + l] += (i < in ? x[i * W + l] : 1) * g[o * W + l];
+}
+
 static void ref_grad_b(int tiles, const real *r, int out, real *gb) {
   size_t ldr = (size_t)kern_pad(out);
   for (size_t o = 0; o < ldr; o++) {
@@ -296,6 +304,7 @@ const kern kern_ref = {
     .mm_sum = ref_mm_sum,
     .transpose = ref_transpose,
     .grad_w = ref_grad_w,
+    .grad_lanes = ref_grad_lanes,
     .grad_b = ref_grad_b,
     .norm = ref_norm,
     .gelu_norm = ref_gelu_norm,

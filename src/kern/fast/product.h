@@ -133,6 +133,41 @@ static void fast_grad_w(int tiles, const float *x, size_t xs, int in, const floa
   for (; o < pad; o += VL) grad_columns(tiles, 1, x, xs, in, r + o, (size_t)pad, gw + o);
 }
 
+/* I rows × O outputs of lane sums over all tiles; `ones`: the row of the bias. */
+INLINE void lane_panel(int tiles, int I, int O, int ones, const float *x, size_t xs, const float *g, size_t gs, int out,
+                       float *lanes) {
+  vf s[GL_I][GL_O];
+  UNROLL for (int i = 0; i < I; i++) UNROLL for (int o = 0; o < O; o++) s[i][o] = vload(lanes + (i * out + o) * LANES);
+  for (int t = 0; t < tiles; t++, x += xs, g += gs) {
+    vf d[GL_O];
+    UNROLL for (int o = 0; o < O; o++) d[o] = vload(g + o * LANES);
+    UNROLL for (int i = 0; i < I; i++) {
+      vf a = ones ? vset(1) : vload(x + i * LANES);
+      UNROLL for (int o = 0; o < O; o++) s[i][o] = vfma(a, d[o], s[i][o]);
+    }
+  }
+  UNROLL for (int i = 0; i < I; i++) UNROLL for (int o = 0; o < O; o++) vstore(lanes + (i * out + o) * LANES, s[i][o]);
+}
+
+INLINE void lane_columns(int tiles, int O, const float *x, size_t xs, int in, const float *g, size_t gs, int out,
+                         float *lanes) {
+  int i = 0;
+  for (; i + GL_I <= in; i += GL_I, lanes += GL_I * out * LANES)
+    lane_panel(tiles, GL_I, O, 0, x + i * LANES, xs, g, gs, out, lanes);
+  for (; i < in; i++, lanes += out * LANES) lane_panel(tiles, 1, O, 0, x + i * LANES, xs, g, gs, out, lanes);
+  lane_panel(tiles, 1, O, 1, x, xs, g, gs, out, lanes);
+}
+
+static void fast_grad_lanes(int tiles, const float *x, size_t xs, int in, const float *g, size_t gs, int out,
+                            float *lanes) {
+  for (int v = 0; v < LANES; v += VL) {
+    int o = 0;
+    for (; o + GL_O <= out; o += GL_O)
+      lane_columns(tiles, GL_O, x + v, xs, in, g + o * LANES + v, gs, out, lanes + o * LANES + v);
+    for (; o < out; o++) lane_columns(tiles, 1, x + v, xs, in, g + o * LANES + v, gs, out, lanes + o * LANES + v);
+  }
+}
+
 static void fast_grad_b(int tiles, const float *r, int out, float *gb) {
   int pad = (out + LANES - 1) / LANES * LANES;
   for (int o = 0; o < pad; o += LANES) {

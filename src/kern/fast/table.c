@@ -143,6 +143,7 @@ const kern KERN_TABLE = {
     .mm_sum = fast_mm_sum,
     .transpose = fast_transpose,
     .grad_w = fast_grad_w,
+    .grad_lanes = fast_grad_lanes,
     .grad_b = fast_grad_b,
     .norm = fast_norm,
     .gelu_norm = fast_gelu_norm,

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 typedef __m512 vf;
 typedef __m512i vi;
-enum { VL = 16, MM_T = 4, MM_O = 6, GW_I = 12, GW_V = 2 };
+enum { VL = 16, MM_T = 4, MM_O = 6, GW_I = 12, GW_V = 2, GL_I = 4, GL_O = 6 };
 INLINE vf vset(float a) {
   return _mm512_set1_ps(a);
 }
