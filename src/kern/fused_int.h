@@ -112,6 +112,7 @@ typedef struct pass {
   pool *p;
   int worker; /* scratch to use when p is NULL */
   int layer, step;
+  int turned; /* chunks from the last to the first */
 } pass;
 typedef void (*chunk_fn)(const pass *p, const chunk *c, scratch *w, real *partial);
 

@@ -25,9 +25,15 @@ static void add_partial(const sweep *w, int i, int slot) {
   f->k->axpy(u->size, 1, w->p->s->partial + (size_t)slot * f->unit_max, w->p->s->packed + u->base);
 }
 
+/* The i-th chunk in the direction of the pass. */
+static int chunk_at(const pass *p, int i) {
+  return p->turned ? p->f->chunk_count - 1 - i : i;
+}
+
 static dkho_status chunk_task(void *ctx, size_t task, int worker) {
   const sweep *w = ctx;
-  if (w->mask >> w->p->f->chunks[task].k & 1U) one_chunk(w, (int)task, worker, (int)task);
+  int i = chunk_at(w->p, (int)task);
+  if (w->mask >> w->p->f->chunks[i].k & 1U) one_chunk(w, i, worker, i);
   return DKHO_OK;
 }
 
@@ -35,12 +41,19 @@ dkho_status run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*u
   sweep w = {p, mask, fn, unit_of};
   int count = p->f->chunk_count;
   if (p->p) TRY(pool_run(p->p, (size_t)count, chunk_task, &w));
-  for (int i = 0; i < count; i++) {
+  for (int at = 0; at < count; at++) {
+    int i = chunk_at(p, at);
     if (!(mask >> p->f->chunks[i].k & 1U)) continue;
     if (!p->p) one_chunk(&w, i, p->worker, 0);
     add_partial(&w, i, p->p ? i : 0);
   }
   return DKHO_OK;
+}
+
+/* A pass over the big arrays runs against the one before: it begins where that one ended, with what is still in cache. */
+static dkho_status run_turned(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k)) {
+  p->turned = !p->turned;
+  return run_chunks(p, mask, fn, unit_of);
 }
 
 static const grad_unit *content_unit(const pass *p, int k) {
@@ -75,13 +88,13 @@ static void load_sample(const pass *p, const fused_sample *in) {
 static dkho_status forward(pass *p, const fused_sample *in) {
   const fused *f = p->f;
   load_sample(p, in);
-  TRY(run_chunks(p, (1U << f->s.degrees) - 1, encoder_chunk, NULL));
+  TRY(run_turned(p, (1U << f->s.degrees) - 1, encoder_chunk, NULL));
   for (int l = 0; l < f->s.layers; l++) {
     for (int r = 0; r < f->s.substeps; r++) TRY(relation_forward(p, l * f->s.substeps + r));
     p->layer = l;
-    TRY(run_chunks(p, content_mask(f, l), content_chunk, NULL));
+    TRY(run_turned(p, content_mask(f, l), content_chunk, NULL));
   }
-  return run_chunks(p, 1U << f->s.target, decoder_chunk, NULL);
+  return run_turned(p, 1U << f->s.target, decoder_chunk, NULL);
 }
 
 /* g_global-rows = global ⊗ g_row, once the row's gradient is complete. */
@@ -108,14 +121,14 @@ static dkho_status backward(pass *p, const fused_sample *in) {
   for (int k = 0; k < f->s.degrees; k++) {
     zero(s->gt[k], f->tiles[k], f->s.c);
   }
-  TRY(run_chunks(p, 1U << f->s.target, decoder_back_chunk, decoder_unit));
+  TRY(run_turned(p, 1U << f->s.target, decoder_back_chunk, decoder_unit));
   for (int l = f->s.layers - 1; l >= 0; l--) {
     p->layer = l;
-    TRY(run_chunks(p, content_mask(f, l), content_back_chunk, content_unit));
+    TRY(run_turned(p, content_mask(f, l), content_back_chunk, content_unit));
     for (int k = 0; k < f->s.degrees; k++) zero(s->gmaps[k], f->tiles[k], 3 * f->s.c);
     for (int r = f->s.substeps - 1; r >= 0; r--) TRY(relation_backward(p, l * f->s.substeps + r));
   }
-  TRY(run_chunks(p, all, encoder_back_chunk, encoder_unit));
+  TRY(run_turned(p, all, encoder_back_chunk, encoder_unit));
   global_grads(p, in);
   return DKHO_OK;
 }
