@@ -9,7 +9,7 @@ setup:
 
 build: setup
 	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
-	@cmake --build --preset release
+	@cmake --build --preset release $(ONLY)
 
 test: build
 	@ctest --preset release
@@ -21,6 +21,7 @@ asan: setup
 test-asan: asan
 	@ctest --preset asan
 
+demo: ONLY = --target dkho
 demo: build
 	@build/release/dkho demo
 

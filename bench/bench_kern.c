@@ -3,7 +3,7 @@
  * same run and milliseconds per sample. Only useful multiply-adds count (kern/fused.h). DKHO_ISA picks the kernels.
  *
  *   bench_kern [--size small|large] [--threads N] [--batch B] [--seconds S] [--target K] [--mesh smoke|main] [--steps]
- *              [--train] [--cpu] */
+ *              [--train] [--cpu] [--variant full|no_dirac|no_phase] [--start zero|deterministic|random_learnable] */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/fused.h"
@@ -20,6 +20,8 @@ typedef struct {
   int h, c, threads, batch, target, steps_only, train_only;
   double seconds;
   const char *mesh;
+  fused_relation relation;
+  fused_start start;
 } options;
 
 static clockid_t ticks = CLOCK_MONOTONIC; /* --cpu: processor time of this process, for busy machines */
@@ -180,6 +182,7 @@ static void take_rank(network *n, fused_rank *r, int h, int c) {
 static void make_network(network *n, const cx *c, const options *o) {
   static const int fixed[3] = {26, 28, 27}, varying[3] = {5, 5, 4};
   n->s = (fused_shape){.degrees = 3, .h = o->h, .c = o->c, .layers = 4, .substeps = 2, .target = o->target};
+  n->s.relation = o->relation, n->s.start = o->start;
   n->s.outputs = 1, n->s.tau_min = 0.02F, n->s.tau_range = 0.15F, n->s.lag_scale = 1;
   for (int i = 0; i < 40; i++) n->rows[i] = i;
   for (int k = 0; k < 3; k++) {
@@ -196,6 +199,7 @@ static void make_network(network *n, const cx *c, const options *o) {
     n->s.layer[l].tau = take(n, 1);
   }
   n->s.decoder = take_mlp(n, o->h + 2 * o->c, o->h, 1);
+  for (int k = 0; k < 3; k++) n->s.start_w[k] = take(n, o->h * o->c), n->s.start_b[k] = take(n, o->c);
   n->theta = noise(n->params, 30, 0.2);
   n->global = noise(6, 31, 1);
 }
@@ -290,6 +294,10 @@ int main(int argc, char **argv) {
       o.target = atoi(v), i++;
     else if (!strcmp(argv[i], "--seconds"))
       o.seconds = atof(v), i++;
+    else if (!strcmp(argv[i], "--variant"))
+      o.relation = !strcmp(v, "no_dirac") ? FUSED_ALONE : !strcmp(v, "no_phase") ? FUSED_CARRIER : FUSED_COUPLED, i++;
+    else if (!strcmp(argv[i], "--start"))
+      o.start = *v == 'd' ? FUSED_CONTENT : *v == 'r' ? FUSED_COMMON : FUSED_ZERO, i++;
     else if (!strcmp(argv[i], "--mesh"))
       o.mesh = v, i++;
     else

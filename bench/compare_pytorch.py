@@ -1,32 +1,46 @@
 #!/usr/bin/python3
-"""Times the PyTorch twin (tools/twin.py) on a stored mesh, alone or in turns with another command.
+"""dkho against its PyTorch twin (tools/twin.py) on the benchmark meshes: training with batch 16, prediction with batches 16 and 1,
+and the memory of the two training processes.
 
-  compare_pytorch.py --mesh FILE --once [--size small|large] [--problem darcy|torus|cavity] [--target K] [--threads 2] [--seconds 2]
-      one round: a JSON line for training (batch 16) and one for inference (batches 16 and 1), milliseconds per sample
-  compare_pytorch.py --mesh FILE --turns 5 --against 'COMMAND …' …
-      runs itself and COMMAND in turns, each a process of its own, so that both meet the same state of the machine; COMMAND prints
-      JSON lines with the keys task, batch and ms_per_sample. Ends with the medians and their ratios, one JSON line per task.
+The two run in turns, each a process of its own, so that both meet the same state of the machine. Every figure is appended to the
+output file, one JSON line, as soon as it is there: a stop loses nothing, and the same command goes on where it stopped. Ends with
+a table of medians and ratios; --table prints that of a file without measuring.
 
-Features are random: time does not depend on values. Widths, harmonic dimension and channels are the benchmark's.
+  bench/compare_pytorch.py                                        all meshes and sizes, three turns
+  bench/compare_pytorch.py --problem darcy --size small --turns 5 -o darcy.jsonl
+  bench/compare_pytorch.py --table -o darcy.jsonl
+
+PyTorch's own threads and those of its BLAS get in each other's way when both are many, so every turn of the twin is made with
+threads for the one and with threads for the other, and the better figure of each task counts.
+
+Needs tools/setup.sh oracle. PyTorch on the large cavity takes about 10 GB. The twin's features are random: time does not depend on
+values; widths, harmonic dimension and channels are the benchmark's.
 """
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, os.pardir, "tools"))
 
-# Input widths per degree by target, harmonic dimension by target, summary length, channels, range of the step.
+# Input widths per degree, harmonic dimension, summary length, channels and range of the step of the first target.
 PROBLEMS = {
-    "darcy": {"inputs": [(37, 39, 37)] * 3, "beta": (0, 2, 0), "summary": 6, "channels": 1, "tau_range": 0.15},
-    "torus": {"inputs": [(27, 24, 28), (35, 32, 36), (35, 32, 36)], "beta": (1, 2, 1), "summary": 12, "channels": 1, "tau_range": 0.10},
-    "cavity": {"inputs": [(36, 39, 39)], "beta": (1,), "summary": 4, "channels": 3, "tau_range": 0.15},
+    "darcy": {"inputs": (37, 39, 37), "beta": 0, "summary": 6, "channels": 1, "tau_range": 0.15},
+    "torus": {"inputs": (27, 24, 28), "beta": 1, "summary": 12, "channels": 1, "tau_range": 0.10},
+    "cavity": {"inputs": (36, 39, 39), "beta": 1, "summary": 4, "channels": 3, "tau_range": 0.15},
 }
 SIZES = {"small": (32, 2), "large": (64, 4)}
+TASKS = [("train", 16), ("infer", 16), ("infer", 1)]
+SAMPLES = 40  # of the data set that dkho trains on while its memory is taken
 
+
+# ---- the twin, in a process of its own ----
 
 def build(options):
     """Model, and a function that makes a random batch of B samples."""
@@ -36,90 +50,179 @@ def build(options):
 
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
-    problem, q = PROBLEMS[options.problem], options.target
+    problem = PROBLEMS[options.problem[0]]
     topo = oracle.Mesh(oracle.Source(options.mesh)).topo
-    degrees = twin.active_degrees(topo.dim, q)
-    inputs, beta = problem["inputs"][q], problem["beta"][q]
-    h, c = SIZES[options.size]
-    cfg = twin.Config(h=h, c=c, tau_range=problem["tau_range"], target=q, channels=problem["channels"])
-    basis = torch.linalg.qr(torch.randn(topo.n[q], beta))[0] if beta else None
-    model = twin.Dkho(cfg, twin.Incidence(topo, degrees), inputs, basis, None, problem["summary"])
+    degrees = twin.active_degrees(topo.dim, 0)
+    h, c = SIZES[options.size[0]]
+    cfg = twin.Config(h=h, c=c, tau_range=problem["tau_range"], target=0, channels=problem["channels"])
+    basis = torch.linalg.qr(torch.randn(topo.n[0], problem["beta"]))[0] if problem["beta"] else None
+    model = twin.Dkho(cfg, twin.Incidence(topo, degrees), problem["inputs"], basis, None, problem["summary"])
 
     def batch(size):
-        features = [torch.randn(size, topo.n[k], i) for k, i in zip(degrees, inputs)]
-        return features, torch.randn(size, problem["summary"]), torch.randn(size, topo.n[q], cfg.channels)
+        features = [torch.randn(size, topo.n[k], i) for k, i in zip(degrees, problem["inputs"])]
+        return features, torch.randn(size, problem["summary"]), torch.randn(size, topo.n[0], cfg.channels)
 
     return model, batch
 
 
 def timed(step, seconds, samples):
-    """Median ms per sample of steps repeated for about `seconds`, at least three times, after one to warm up."""
+    """Median ms per sample of steps repeated for about `seconds`, after one to warm up: a long step is made twice in all."""
     step()
-    spent, times = 0.0, []
-    while spent < seconds or len(times) < 3:
+    times = []
+    while not times or sum(times) < seconds:
         start = time.perf_counter()
         step()
         times.append(time.perf_counter() - start)
-        spent += times[-1]
     return {"ms_per_sample": 1e3 * statistics.median(times) / samples, "repeats": len(times)}
 
 
-def once(options):
+def twin_process(options):
     import torch
     import twin
 
     model, batch = build(options)
-    about = {"implementation": f"pytorch {torch.__version__}", "problem": options.problem, "target": options.target,
-             "size": options.size, "threads": options.threads}
     data = batch(16)
     adam = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-6)
     result = timed(lambda: twin.train_step(model, adam, *data), options.seconds, 16)
-    print(json.dumps({**about, "task": "train", "batch": 16, **result}), flush=True)
+    print(json.dumps({"task": "train", "batch": 16, **result}), flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"task": "train memory", "batch": 16, "mb": peak}), flush=True)
+    adam.zero_grad(set_to_none=True)
     model.eval()
     for size in (16, 1):
         data = batch(size)
         with torch.inference_mode():
             result = timed(lambda: model(data[0], data[1]), options.seconds, size)
-        print(json.dumps({**about, "task": "infer", "batch": size, **result}), flush=True)
+        print(json.dumps({"task": "infer", "batch": size, **result}), flush=True)
 
 
-def lines(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    rows = [json.loads(row) for row in done.stdout.splitlines() if row.startswith("{")]
-    return {(row["task"], row["batch"]): row["ms_per_sample"] for row in rows if "ms_per_sample" in row}
+# ---- turns ----
+
+class Log:
+    """The output file: lines as they come, and what is there already."""
+
+    def __init__(self, path):
+        self.path, self.rows = path, []
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                self.rows = [json.loads(line) for line in f if line.startswith("{") and line.endswith("}\n")]
+
+    def add(self, **row):
+        self.rows.append(row)
+        with open(self.path, "a", encoding="utf-8") as f:
+            f.write(json.dumps(row) + "\n")
+            f.flush()
+            os.fsync(f.fileno())
+
+    def has(self, problem, size, side, turn):
+        kept = [r for r in self.rows if (r["problem"], r["size"], r["side"], r["turn"]) == (problem, size, side, turn)]
+        return {(r["task"], r["batch"]) for r in kept} >= set(TASKS)
+
+    def values(self, problem, size, side, task, batch, key):
+        """By turn; the last word holds when a turn was begun twice."""
+        return {r["turn"]: r[key] for r in self.rows
+                if (r["problem"], r["size"], r["side"], r["task"], r["batch"]) == (problem, size, side, task, batch)}
 
 
-def turns(options):
-    mine = [sys.executable, os.path.abspath(__file__), "--once", "--mesh", options.mesh, "--size", options.size, "--problem",
-            options.problem, "--target", str(options.target), "--threads", str(options.threads), "--seconds", str(options.seconds)]
-    rounds = [(lines(mine), lines(["sh", "-c", options.against])) for _ in range(options.turns)]
-    for key in rounds[0][0]:
-        pairs = [(a[key], b[key]) for a, b in rounds if key in a and key in b]
-        if not pairs:
-            continue
-        torch_ms, other_ms = (statistics.median(column) for column in zip(*pairs))
-        ratios = sorted(a / b for a, b in pairs)
-        print(json.dumps({"task": key[0], "batch": key[1], "size": options.size, "turns": len(pairs), "pytorch_ms": torch_ms,
-                          "other_ms": other_ms, "ratio": statistics.median(ratios), "ratio_range": [ratios[0], ratios[-1]]}))
+def lines_of(command, env=None):
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=env)
+    return [json.loads(row) for row in done.stdout.splitlines() if row.startswith("{")]
+
+
+def peak_of(command):
+    """Largest resident memory of a command, in MB."""
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    return usage.ru_maxrss / 1024
+
+
+def twin_turn(options, problem, size, work):
+    """The better row of each task over both ways of spending the threads."""
+    best = {}
+    for torch_threads, blas_threads in sorted({(options.threads, 1), (1, options.threads)}):
+        env = {**os.environ, "OPENBLAS_NUM_THREADS": str(blas_threads), "MKL_NUM_THREADS": str(blas_threads)}
+        for row in lines_of([sys.executable, os.path.abspath(__file__), "--twin", "--mesh", os.path.join(work, f"{problem}.st"),
+                             "--problem", problem, "--size", size, "--threads", str(torch_threads), "--seconds",
+                             str(options.seconds)], env):
+            row["torch_threads"], row["blas_threads"] = torch_threads, blas_threads
+            key, figure = (row["task"], row["batch"]), "mb" if "mb" in row else "ms_per_sample"
+            if key not in best or row[figure] < best[key][figure]:
+                best[key] = row
+    return list(best.values())
+
+
+def dkho_turn(options, problem, size, work, turn):
+    rows = lines_of([options.dkho, "bench", problem, "--size", size, "--threads", str(options.threads), "--seconds",
+                     str(options.seconds), "--lines", "--quiet"])
+    run = os.path.join(work, f"run-{problem}-{size}-{turn}")
+    mb = peak_of([options.dkho, "train", "--data", os.path.join(work, f"{problem}-data.st"), "--size", size, "--epochs", "1",
+                  "--batch", "16", "--train-samples", "16", "--threads", str(options.threads), "-o", run, "--quiet"])
+    return rows + [{"task": "train memory", "batch": 16, "mb": mb}]
+
+
+def measure(options, log, work):
+    for problem in options.problem:
+        quiet = {"stdout": subprocess.DEVNULL, "check": True}
+        subprocess.run([options.dkho, "mesh", problem, "-o", os.path.join(work, f"{problem}.st"), "--quiet"], **quiet)
+        subprocess.run([options.dkho, "data", problem, "--samples", str(SAMPLES), "-o", os.path.join(work, f"{problem}-data.st"),
+                        "--quiet"], **quiet)
+    for turn in range(options.turns):
+        for problem in options.problem:
+            for size in options.size:
+                for side in ("pytorch", "dkho"):
+                    if log.has(problem, size, side, turn):
+                        continue
+                    print(f"turn {turn + 1} of {options.turns}: {problem} {size}, {side}", file=sys.stderr, flush=True)
+                    rows = (twin_turn(options, problem, size, work) if side == "pytorch"
+                            else dkho_turn(options, problem, size, work, turn))
+                    for row in rows:
+                        log.add(problem=problem, size=size, side=side, turn=turn, threads=options.threads, **row)
+
+
+def table(options, log):
+    """Medians over turns; a ratio is the median of the ratios of turns that both sides finished, with its range."""
+    print(f"{'mesh':8}{'size':7}{'what':14}{'batch':>6}{'PyTorch':>12}{'dkho':>12}{'ratio':>8}   {'range':16}turns")
+    for problem in options.problem:
+        for size in options.size:
+            for task, batch in TASKS[:1] + [("train memory", 16)] + TASKS[1:]:
+                key = "mb" if task == "train memory" else "ms_per_sample"
+                theirs, ours = (log.values(problem, size, side, task, batch, key) for side in ("pytorch", "dkho"))
+                both = sorted(theirs.keys() & ours.keys())
+                if not both:
+                    continue
+                ratios = [theirs[t] / ours[t] for t in both]
+                a, b = (statistics.median(side[t] for t in both) for side in (theirs, ours))
+                unit = "MB" if key == "mb" else "ms"
+                spread = f"{min(ratios):.1f} … {max(ratios):.1f}"
+                print(f"{problem:8}{size:7}{task:14}{batch:6}{a:9.1f} {unit}{b:9.1f} {unit}{statistics.median(ratios):7.1f}x"
+                      f"   {spread:16}{len(both)}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mesh", required=True)
-    parser.add_argument("--once", action="store_true")
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--against")
-    parser.add_argument("--size", choices=SIZES, default="small")
-    parser.add_argument("--problem", choices=PROBLEMS, default="darcy")
-    parser.add_argument("--target", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--problem", choices=PROBLEMS, nargs="+", default=list(PROBLEMS))
+    parser.add_argument("--size", choices=SIZES, nargs="+", default=list(SIZES))
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--seconds", type=float, default=1.0, help="about this long per measurement in a turn")
+    parser.add_argument("-o", "--output", default="compare_pytorch.jsonl")
+    parser.add_argument("--table", action="store_true", help="print what the file holds, measure nothing")
+    parser.add_argument("--dkho", default=os.path.join(HERE, os.pardir, "build", "release", "dkho"), help="another binary")
+    parser.add_argument("--twin", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--mesh", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.target >= len(PROBLEMS[options.problem]["beta"]):
-        parser.error(f"{options.problem} has no target of degree {options.target}")
-    if options.once == (options.against is not None):
-        parser.error("give either --once or --against COMMAND")
-    (once if options.once else turns)(options)
+    if options.twin:
+        twin_process(options)
+        return
+    options.dkho = os.path.abspath(options.dkho)
+    log = Log(options.output)
+    if not options.table:
+        with tempfile.TemporaryDirectory() as work:
+            measure(options, log, work)
+    table(options, log)
 
 
 if __name__ == "__main__":

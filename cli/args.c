@@ -82,7 +82,7 @@ int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv,
       {"--seed", OPT_INT, &shared->seed, "N", "seed of all random numbers (default 42)"},
       {"--threads", OPT_INT, &shared->threads, "N", "threads (default: one per core); never changes a result"},
       {"--force", OPT_FLAG, &shared->force, NULL, "replace files that exist"},
-      {"--quiet", OPT_FLAG, &shared->quiet, NULL, "no progress"},
+      {"--quiet", OPT_FLAG, &shared->quiet, NULL, "no progress (data: and no summary)"},
       {"--help", OPT_FLAG, &shared->help, NULL, "this text"},
       {0},
   };

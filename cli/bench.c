@@ -7,29 +7,50 @@ static int run(int argc, char **argv);
 const verb verb_bench = {
     "bench",
     "how fast this machine trains and predicts, as a share of its own peak",
-    "[darcy|torus|cavity] [--size small|large]",
+    "[darcy|torus|cavity] [--size small|large] | --scaling [--figure FILE]",
     "Measures training (batch 16) and prediction (batch 1 and 16) on the benchmark meshes with one thread and with "
-    "all, and in the\n"
-    "same run the rate of fused multiply-adds that the cores can do. The share counts the arithmetic that is needed, "
-    "nothing\n"
-    "recomputed. Times are medians; on a busy machine trust the ratios.\n\n"
+    "all, in turns,\n"
+    "and among the turns the rate of fused multiply-adds that the cores can do. The share counts the arithmetic that "
+    "is "
+    "needed,\n"
+    "nothing recomputed. Times are medians; on a busy machine trust the ratios.\n"
+    "--scaling measures the training time per simplex on tori of 10^4 to 10^6 simplices instead, with noise for data; "
+    "it "
+    "takes\n"
+    "a few minutes and 3 GB.\n\n"
     "  dkho bench\n"
-    "  dkho bench darcy --size small --seconds 5 --json",
+    "  dkho bench darcy --size small --seconds 5 --json\n"
+    "  dkho bench --scaling --figure scaling.png",
     run,
 };
+
+static double number(const json_t *r, const char *key) {
+  return json_number_value(json_object_get(r, key));
+}
 
 static void print_rows(const json_t *d) {
   size_t i;
   json_t *r;
-  printf("kernels: %s\n%-7s %-6s %7s %10s %11s %11s %9s %9s %6s %9s\n", json_text(d, "isa"), "task", "size", "threads",
-         "train ms", "predict 1", "predict 16", "GFLOP/s", "peak", "share", "memory MB");
-  json_array_foreach(json_object_get(d, "rows"), i, r) {
-    printf("%-7s %-6s %7lld %10.2f %11.2f %11.2f %9.1f %9.1f %5.1f%% %9.0f\n", json_text(r, "task"),
-           json_text(r, "size"), (long long)json_integer_value(json_object_get(r, "threads")),
-           json_number_value(json_object_get(r, "train_ms")), json_number_value(json_object_get(r, "predict1_ms")),
-           json_number_value(json_object_get(r, "predict16_ms")), json_number_value(json_object_get(r, "train_gflops")),
-           json_number_value(json_object_get(r, "peak_gflops")), 100 * json_number_value(json_object_get(r, "share")),
-           1e-6 * (double)json_integer_value(json_object_get(r, "train_bytes")));
+  printf("kernels: %s\n%-7s %-6s %7s %9s %6s %10s %6s %11s %6s %8s %7s %6s %7s\n", json_text(d, "isa"), "task", "size",
+         "threads", "train ms", "", "predict 1", "", "predict 16", "", "GFLOP/s", "peak", "share", "MB");
+  json_array_foreach(json_object_get(d, "rows"), i, r)
+      printf("%-7s %-6s %7.0f %9.2f %5.2fx %10.2f %5.2fx %11.2f %5.2fx %8.1f %7.1f %5.1f%% %7.0f\n",
+             json_text(r, "task"), json_text(r, "size"), number(r, "threads"), number(r, "train_ms"),
+             number(r, "train_speedup"), number(r, "predict1_ms"), number(r, "predict1_speedup"),
+             number(r, "predict16_ms"), number(r, "predict16_speedup"), number(r, "train_gflops"),
+             number(r, "peak_gflops"), 100 * number(r, "share"), 1e-6 * number(r, "train_bytes"));
+}
+
+static void print_scaling(const json_t *d) {
+  const json_t *rows = json_object_get(d, "rows");
+  double first = number(json_array_get(rows, 0), "train_us_per_simplex");
+  size_t i;
+  json_t *r;
+  printf("%10s %12s %16s %8s %16s %9s\n", "simplices", "ms/sample", "us per simplex", "ratio", "processor us", "MB");
+  json_array_foreach(rows, i, r) {
+    double each = number(r, "train_us_per_simplex");
+    printf("%10.0f %12.2f %16.4f %8.3f %16.4f %9.0f\n", number(r, "simplices"), number(r, "train_ms"), each,
+           each / first, number(r, "processor_us_per_simplex"), 1e-6 * number(r, "train_bytes"));
   }
 }
 
@@ -42,18 +63,36 @@ static void print_lines(const json_t *d) {
   const json_t *rows = json_object_get(d, "rows"), *r = json_array_get(rows, json_array_size(rows) - 1);
   for (int i = 0; i < 3; i++)
     printf("{\"task\": \"%s\", \"batch\": %d, \"ms_per_sample\": %.6g}\n", tasks[i].task, tasks[i].batch,
-           json_number_value(json_object_get(r, tasks[i].key)));
+           number(r, tasks[i].key));
+}
+
+static int show(char *text, const common *shared, void (*print)(const json_t *)) {
+  meter_end();
+  if (shared->json) {
+    print_json(text);
+    return EXIT_DONE;
+  }
+  json_t *d = json_loads(text, 0, NULL);
+  dkho_text_free(text);
+  print(d);
+  json_decref(d);
+  return EXIT_DONE;
 }
 
 static int run(int argc, char **argv) {
-  int as_lines = 0;
-  const char *size = NULL, *resolution = "main";
+  int as_lines = 0, scaling = 0;
+  const char *size = NULL, *resolution = "main", *figure = NULL;
   double seconds = 2;
+  int64_t largest = 0, turns = 0;
   const opt opts[] = {
-      {"--size", OPT_TEXT, &size, "S", "small or large (default: both)"},
+      {"--size", OPT_TEXT, &size, "S", "small or large (default: both; with --scaling small)"},
       {"--resolution", OPT_TEXT, &resolution, "R", "smoke or main (default)"},
       {"--lines", OPT_FLAG, &as_lines, NULL, "one JSON object per task, of the last row alone"},
       {"--seconds", OPT_REAL, &seconds, "X", "per measurement (default 2)"},
+      {"--scaling", OPT_FLAG, &scaling, NULL, "time per simplex against the number of simplices"},
+      {"--largest", OPT_INT, &largest, "N", "simplices of the largest mesh of --scaling (default 1000000)"},
+      {"--turns", OPT_INT, &turns, "N", "turns of --scaling through all sizes (default 3)"},
+      {"--figure", OPT_TEXT, &figure, "FILE", "draw --scaling into a .png, .svg or .pdf"},
       {0},
   };
   common shared;
@@ -62,19 +101,15 @@ static int run(int argc, char **argv) {
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs > 1) return misuse(&verb_bench, "expected at most one benchmark, found %d", nargs);
   if (!(seconds > 0 && seconds < 3600)) return misuse(&verb_bench, "--seconds: expected a number between 0 and 3600");
+  if (scaling && nargs) return misuse(&verb_bench, "--scaling takes no benchmark: it has tori of its own");
+  if (!scaling && (figure || largest || turns))
+    return misuse(&verb_bench, "--largest, --turns and --figure belong to --scaling");
+  if (turns < 0 || turns > 100) return misuse(&verb_bench, "--turns: expected a number between 1 and 100");
+  if (scaling) {
+    if (dkho_bench_scaling(size, largest, (int)turns, (int)shared.threads, figure, &text) != DKHO_OK) return failed();
+    return show(text, &shared, print_scaling);
+  }
   if (dkho_bench(nargs ? args[0] : NULL, size, resolution, (int)shared.threads, seconds, &text) != DKHO_OK)
     return failed();
-  meter_end();
-  if (shared.json)
-    print_json(text);
-  else {
-    json_t *d = json_loads(text, 0, NULL);
-    dkho_text_free(text);
-    if (as_lines)
-      print_lines(d);
-    else
-      print_rows(d);
-    json_decref(d);
-  }
-  return EXIT_DONE;
+  return show(text, &shared, as_lines ? print_lines : print_rows);
 }

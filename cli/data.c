@@ -44,6 +44,7 @@ static int run(int argc, char **argv) {
   o.force = shared.force;
   if ((import ? dkho_dataset_import(args[1], out, shared.force) : dkho_dataset_generate(args[0], out, &o)) != DKHO_OK)
     return failed();
+  if (shared.quiet && !shared.json) return EXIT_DONE;
   char *text;
   if (dkho_describe(out, &text) != DKHO_OK) return failed();
   if (shared.json)

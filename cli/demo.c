@@ -1,52 +1,98 @@
-/* demo.c: `dkho demo`: the whole path on one benchmark, small enough to watch. What it does is in the constants. */
+/* demo.c: `dkho demo`: the whole path on one benchmark, small enough to watch. What it does is in the table below; the budget
+ * "demo" of dkho_reproduce has samples and epochs. */
 #include "cli.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-/* The budget "demo" of dkho_reproduce has the samples and epochs. */
-#define PROBLEM "darcy"
-#define TARGET "q"
-static const char *const shown[] = {"rel_l2", "codiff_fid", "curl_fid", "energy_fid"};
-enum { SHOWN = sizeof shown / sizeof *shown, VTU_FILES = 3, PATH_ROOM = 4096 };
+enum { SHOWN_MAX = 4, VTU_FILES = 3, PATH_ROOM = 4096 };
 
 static int run(int argc, char **argv);
 const verb verb_demo = {
     "demo",
     "the whole path in about two minutes, ending in figures",
-    "[-o demo]",
-    "A square with two holes, Darcy flow on it, an operator trained to predict the flux, what it is worth beside "
-    "simpler\n"
-    "predictors and the classical solver, and pictures. Everything goes to ./demo (or -o); a second call goes on with "
-    "it.",
+    "[reaction|darcy|torus|cavity|heat] [-o demo]",
+    "Mesh, data, training, what the result is worth beside simpler predictors and the classical solver, predictions,\n"
+    "pictures. Everything goes to ./demo (or -o); a second call goes on with it.\n"
+    "The default is reaction: blobs of a species that spread and grow on a torus, on the full mesh. It is the one "
+    "problem\n"
+    "here that is not linear, so a straight line through the data does not solve it. The others run on a coarse "
+    "mesh.\n\n"
+    "  dkho demo\n"
+    "  dkho demo darcy -o trial",
     run,
 };
 
-static int show_mesh(void) {
+/* The target that is learned, the mesh that the budget has, and what to say of the task. */
+typedef struct story {
+  const char *problem, *target, *resolution, *task;
+} story;
+static const story stories[] = {
+    {"reaction", "u", "main", "u(0) and a growth rate -> u(T); u' = 0.01 Lap u + r u (1 - u) on a torus, nonlinear"},
+    {"darcy", "q", "smoke", "source and pressures of two holes -> flux on the edges; Darcy flow, linear"},
+    {"torus", "u", "smoke", "u(0) -> u(T), carried round a torus and spread, linear"},
+    {"cavity", "B", "smoke", "source -> vector response in a spherical shell, nearly linear"},
+    {"heat", "u", "smoke", "u(0) and temperatures of three holes -> u(T), linear"},
+};
+enum { STORIES = sizeof stories / sizeof *stories };
+
+static int find_story(const char *name, const story **out) {
+  char known[128] = "";
+  for (int i = 0; i < STORIES; i++) {
+    size_t used = strlen(known);
+    snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", stories[i].problem);
+    if (strcmp(stories[i].problem, name) != 0) continue;
+    *out = &stories[i];
+    return EXIT_DONE;
+  }
+  return misuse(&verb_demo, "unknown problem '%s'; there are %s", name, known);
+}
+
+static int show_mesh(const story *of) {
   dkho_complex *c;
   char *text;
-  if (dkho_complex_generate(&c, PROBLEM, "smoke") != DKHO_OK) return failed();
+  if (dkho_complex_generate(&c, of->problem, of->resolution) != DKHO_OK) return failed();
   dkho_status s = dkho_complex_describe(c, &text);
   dkho_complex_free(c);
   if (s != DKHO_OK) return failed();
   json_t *d = json_loads(text, 0, NULL);
   dkho_text_free(text);
-  puts("1. mesh");
+  printf("1. mesh of %s\n", of->problem);
   print_complex(d);
   json_decref(d);
+  printf("\n2. data, training\n   %s\n", of->task);
+  fflush(stdout);
   return EXIT_DONE;
 }
 
-static void print_row(const json_t *row) {
-  printf("   %-24.24s", json_text(row, "name"));
-  for (int k = 0; k < SHOWN; k++) {
+/* RelL2 and the first few fidelities that the target has. */
+static int choose_metrics(const json_t *target, const char *shown[SHOWN_MAX]) {
+  int n = 0;
+  size_t i;
+  json_t *m;
+  json_array_foreach(json_object_get(target, "metrics"), i, m) {
+    const char *key = json_text(m, "key");
+    if (n < SHOWN_MAX && (strcmp(key, "rel_l2") == 0 || strstr(key, "_fid") || strcmp(key, "iou") == 0))
+      shown[n++] = key;
+  }
+  return n;
+}
+
+static void print_row(const json_t *row, int n, const char *const *shown) {
+  printf("   %-12.12s", json_text(row, "name"));
+  for (int k = 0; k < n; k++) {
     const json_t *v = json_object_get(json_object_get(row, "metrics"), shown[k]);
-    if (v)
+    if (json_is_number(v))
       printf(" %10.4f", json_number_value(v));
     else
-      printf(" %10s", "-");
+      printf(" %10s", v ? "n/a" : "-");
   }
-  printf("  %s\n", json_text(row, "source")[0] == 'p' ? "paper, full budget, fine mesh" : json_text(row, "what"));
+  const char *from = json_text(row, "source")[0] == 'p' ? "paper: all samples and epochs, full mesh"
+                     : json_object_get(row, "cost")     ? "the operator just trained"
+                                                        : json_text(row, "what");
+  printf("  %s\n", from);
 }
 
 static void print_cost(const json_t *row) {
@@ -60,70 +106,104 @@ static void print_cost(const json_t *row) {
       json_is_string(even) ? "" : " solves");
 }
 
-/* Our rows, and DKHO as the paper prints it. */
-static void print_results(const json_t *problems) {
-  const json_t *target = NULL, *ours = NULL, *row;
+static const json_t *find_target(const json_t *problems, const story *of) {
   size_t i, k;
   json_t *p, *t;
-  json_array_foreach(problems, i, p) json_array_foreach(json_object_get(p, "targets"), k,
-                                                        t) if (strcmp(json_text(p, "problem"), PROBLEM) == 0 &&
-                                                               strcmp(json_text(t, "target"), TARGET) == 0) target = t;
-  printf("\n3. test split\n   %-24s", "");
-  for (int m = 0; m < SHOWN; m++) printf(" %10s", shown[m]);
+  json_array_foreach(problems, i, p) {
+    if (strcmp(json_text(p, "problem"), of->problem) != 0) continue;
+    json_array_foreach(json_object_get(p, "targets"), k,
+                       t) if (strcmp(json_text(t, "target"), of->target) == 0) return t;
+  }
+  return NULL;
+}
+
+/* Our rows, and DKHO as the paper prints it. */
+static void print_results(const json_t *problems, const story *of) {
+  const char *shown[SHOWN_MAX];
+  const json_t *target = find_target(problems, of), *ours = NULL;
+  int n = choose_metrics(target, shown);
+  size_t i;
+  json_t *row;
+  printf("\n3. test samples, which training never saw\n   %-12s", "");
+  for (int m = 0; m < n; m++) printf(" %10s", shown[m]);
   putchar('\n');
   json_array_foreach(json_object_get(target, "rows"), i, row) {
     int paper = strcmp(json_text(row, "source"), "paper") == 0;
-    if (paper && strncmp(json_text(row, "name"), "DKHO-", 5) != 0) continue;
-    if (paper && strchr(json_text(row, "name"), ',')) continue;
-    print_row(row);
+    if (paper && (strncmp(json_text(row, "name"), "DKHO-", 5) != 0 || strchr(json_text(row, "name"), ','))) continue;
+    print_row(row, n, shown);
     if (json_object_get(row, "cost")) ours = row;
   }
   if (ours) print_cost(ours);
 }
 
-static int predict(const char *dir, int threads) {
+static int predict(const story *of, const char *dir, int threads) {
   char run_dir[PATH_ROOM], data[PATH_ROOM], out[PATH_ROOM];
   dkho_model *m;
-  snprintf(run_dir, sizeof run_dir, "%.3000s/" PROBLEM "/runs/" TARGET "-small", dir);
-  snprintf(data, sizeof data, "%.3000s/" PROBLEM "/data.st", dir);
-  snprintf(out, sizeof out, "%.3000s/prediction.vtu", dir);
+  snprintf(run_dir, sizeof run_dir, "%.3000s/%s/runs/%s-small", dir, of->problem, of->target);
+  snprintf(data, sizeof data, "%.3000s/%s/data.st", dir, of->problem);
+  snprintf(out, sizeof out, "%.3000s/%s/prediction.vtu", dir, of->problem);
   if (dkho_model_load(&m, run_dir) != DKHO_OK) return failed();
   dkho_status s = dkho_predict_file(m, data, "test", out, 1, threads, VTU_FILES);
   dkho_model_free(m);
   return s == DKHO_OK ? EXIT_DONE : failed();
 }
 
-static int run(int argc, char **argv) {
-  const char *dir = "demo";
-  const opt opts[] = {{"-o", OPT_TEXT, &dir, "DIR", "where everything goes (default: demo)"}, {0}};
-  common shared;
-  char **args, *text = NULL;
-  int nargs, s = parse(&verb_demo, opts, &shared, argc, argv, &args, &nargs);
-  if (s != EXIT_DONE || shared.help) return s;
-  if (nargs) return misuse(&verb_demo, "unexpected argument '%s'", args[0]);
-  if (!shared.json && (s = show_mesh()) != EXIT_DONE) return s;
-  dkho_reproduce_options o = {.budget = "demo",
-                              .target = TARGET,
-                              .seed = (uint64_t)shared.seed,
-                              .threads = (int)shared.threads,
-                              .stop = stop_asked};
-  if (!shared.json) puts("\n2. data, training");
-  fflush(stdout);
+static void print_paths(const story *of, const char *dir) {
+  static const char *const figures[] = {"fields", "training", "parameters", "phase"};
+  puts("\n4. what was made");
+  for (int i = 0; i < 4; i++) {
+    char path[PATH_ROOM];
+    snprintf(path, sizeof path, "%.3000s/figures/%s-%s.png", dir, of->problem, figures[i]);
+    if (access(path, R_OK) == 0) printf("   %s\n", path);
+  }
+  printf("   %s/%s/prediction-*.vtu (ParaView)\n   %s/table.md\n", dir, of->problem, dir);
+}
+
+static int perform(const story *of, const char *dir, dkho_reproduce_options *o, int as_json) {
+  char *text = NULL;
+  time_t start = time(NULL);
+  int s = as_json ? EXIT_DONE : show_mesh(of);
+  if (s != EXIT_DONE) return s;
   stop_watch();
-  dkho_status status = dkho_reproduce(PROBLEM, dir, &o, &text);
+  dkho_status status = dkho_reproduce(of->problem, dir, o, &text);
   meter_end();
   if (status != DKHO_OK) return failed();
-  if ((s = predict(dir, o.threads)) != EXIT_DONE || shared.json) {
-    if (s == EXIT_DONE) print_json(text);
+  s = predict(of, dir, o->threads);
+  if (s == EXIT_DONE && as_json) {
+    print_json(text);
     return s;
   }
   json_t *problems = json_loads(text, 0, NULL);
   dkho_text_free(text);
-  print_results(problems);
+  if (s == EXIT_DONE) {
+    print_results(problems, of);
+    print_paths(of, dir);
+    printf("\n   %.0f s in all\n", difftime(time(NULL), start));
+  }
   json_decref(problems);
-  printf("\n4. what was made\n   %s/figures/" PROBLEM "-fields.png\n   %s/figures/" PROBLEM
-         "-training.png\n   %s/figures/" PROBLEM "-parameters.png\n   %s/figures/" PROBLEM
-         "-phase.png\n   %s/prediction-*.vtu (ParaView)\n   %s/table.md\n",
-         dir, dir, dir, dir, dir, dir);
-  return EXIT_DONE;
+  return s;
+}
+
+static int run(int argc, char **argv) {
+  const char *dir = "demo";
+  dkho_reproduce_options o = {.budget = "demo", .stop = stop_asked};
+  int64_t epochs = 0;
+  const opt opts[] = {
+      {"-o", OPT_TEXT, &dir, "DIR", "where everything goes (default: demo)"},
+      {"--samples", OPT_INT, &o.samples, "N", "other than the demo's own number of samples"},
+      {"--epochs", OPT_INT, &epochs, "N", "other than the demo's own number of epochs"},
+      {0},
+  };
+  common shared;
+  const story *of = &stories[0];
+  char **args;
+  int nargs, s = parse(&verb_demo, opts, &shared, argc, argv, &args, &nargs);
+  if (s != EXIT_DONE || shared.help) return s;
+  if (nargs > 1) return misuse(&verb_demo, "unexpected argument '%s'", args[1]);
+  if (nargs && (s = find_story(args[0], &of)) != EXIT_DONE) return s;
+  if (epochs < 0 || epochs > 1000000 || o.samples < 0)
+    return misuse(&verb_demo, "--epochs and --samples: expected numbers ≥ 0");
+  o.target = of->target, o.epochs = (int)epochs;
+  o.seed = (uint64_t)shared.seed, o.threads = (int)shared.threads;
+  return perform(of, dir, &o, shared.json);
 }

@@ -112,10 +112,10 @@ static void print_metric(const table *t, const char *key) {
   printf("%-18s", key);
   for (int i = 0; i < t->columns; i++) {
     const json_t *v = json_object_get(json_object_get(t->result[i], "metrics"), key);
-    if (v)
+    if (json_is_number(v))
       printf(" %14.5g", json_number_value(v));
     else
-      printf(" %14s", "-");
+      printf(" %14s", v ? "n/a" : "-");
   }
   putchar('\n');
 }
@@ -135,7 +135,14 @@ static void print_cost(const json_t *cost) {
            json_is_string(even) ? "" : " solves");
 }
 
-/* Rows are metrics, columns runs and rows to compare with; what has no such metric shows "-". */
+static void print_seconds(const table *t, const char *title, const char *key) {
+  printf("%-18s", title);
+  for (int r = 0; r < t->runs; r++) printf(" %14.3g", json_number_value(json_object_get(t->result[r], key)));
+  putchar('\n');
+}
+
+/* Rows are metrics, columns runs and rows to compare with; what has no such metric shows "-", one whose reference vanishes
+ * "n/a". */
 static void print_table(const table *t) {
   printf("%-18s", "");
   for (int r = 0; r < t->columns; r++) {
@@ -155,6 +162,8 @@ static void print_table(const table *t) {
         print_metric(t, key);
   }
   if (t->paired) printf("%-18s %14.5g\n", "pair", t->pair);
+  print_seconds(t, "predict, s", "predict_seconds");
+  print_seconds(t, "judge, s", "judge_seconds");
   if (t->honest) print_cost(json_object_get(t->honest, "cost"));
 }
 

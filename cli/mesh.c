@@ -9,13 +9,14 @@ static int run(int argc, char **argv);
 const verb verb_mesh = {
     "mesh",
     "build or import a complex; report counts, Betti numbers, quality",
-    "darcy|torus|cavity|planar|FILE [-o OUT]",
+    "darcy|torus|cavity|heat|reaction|planar|FILE [-o OUT]",
     "Builds one of the benchmark domains, a square with round holes (planar), or reads a mesh file (.msh, .vtu, .obj,\n"
     ".off, or a container written by dkho). Prints its topology and quality. With -o it is written as a container\n"
     "(.st) or, for ParaView, as .vtu.\n\n"
     "  dkho mesh darcy                                  the perforated square of the paper\n"
     "  dkho mesh torus --resolution smoke -o torus.vtu\n"
     "  dkho mesh planar --hole 0,0,0.3 --h-near 0.03 --h-far 0.1 -o disk.st\n"
+    "  dkho mesh part.msh --bases 16 -o part.st            with its eigenvectors and harmonic fields\n"
     "  dkho mesh part.msh --json",
     run,
 };
@@ -54,6 +55,11 @@ void print_complex(const json_t *d) {
   if (json_integer_value(json_object_get(q, "nonmanifold_faces")) > 0)
     print_line("non-manifold faces", grouped((int64_t)json_integer_value(json_object_get(q, "nonmanifold_faces"))));
   print_line("oriented coherently", json_is_true(json_object_get(q, "oriented")) ? "yes" : "no");
+  const json_t *bases = json_object_get(d, "bases");
+  if (bases) {
+    print_line("eigenvectors", json_numbers(json_object_get(bases, "spectral")));
+    print_line("harmonic fields", json_numbers(json_object_get(bases, "harmonic")));
+  }
   const json_t *labels = json_object_get(d, "labels");
   for (size_t i = 1; i < json_array_size(labels); i++) {
     const json_t *l = json_array_get(labels, i);
@@ -77,6 +83,13 @@ static int report(const dkho_complex *c, const char *name, int as_json) {
   return EXIT_DONE;
 }
 
+static int is_benchmark(const char *name) {
+  static const char *const known[] = {"darcy", "torus", "cavity", "heat", "reaction"};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(name, known[i]) == 0) return 1;
+  return 0;
+}
+
 static int has_ending(const char *path, const char *ending) {
   size_t n = strlen(path), m = strlen(ending);
   return n >= m && strcmp(path + n - m, ending) == 0;
@@ -86,9 +99,10 @@ static int run(int argc, char **argv) {
   const char *out = NULL, *resolution = "main";
   opt_list holes = {0};
   double half = 1, h_near = 0.05, h_far = 0.1, near = 0.05, far = 0.5;
-  int64_t interior = 0;
+  int64_t interior = 0, modes = 0;
   const opt opts[] = {
       {"-o", OPT_TEXT, &out, "OUT", "write the complex (.st) or its ParaView form (.vtu)"},
+      {"--bases", OPT_INT, &modes, "K", "find K eigenvectors per degree and the harmonic fields, to be kept with it"},
       {"--resolution", OPT_TEXT, &resolution, "R", "smoke or main (default) for the benchmark domains"},
       {"--hole", OPT_REPEAT, &holes, "X,Y,R", "planar: a hole; may be repeated"},
       {"--half", OPT_REAL, &half, "L", "planar: half the side of the square (default 1)"},
@@ -104,6 +118,8 @@ static int run(int argc, char **argv) {
   int nargs, s = parse(&verb_mesh, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs != 1) return misuse(&verb_mesh, "expected one domain or mesh file, found %d", nargs);
+  if (modes < 0 || modes > INT32_MAX)
+    return misuse(&verb_mesh, "--bases: found %lld, expected 1 or more", (long long)modes);
   const char *name = args[0];
   dkho_complex *c = NULL;
   dkho_status status;
@@ -113,11 +129,12 @@ static int run(int argc, char **argv) {
       if (!parse_hole(holes.item[i], hole[i]))
         return misuse(&verb_mesh, "--hole: expected X,Y,R, found '%s'", holes.item[i]);
     status = dkho_complex_planar(&c, half, holes.count, (const double(*)[3])hole, h_near, h_far, near, far, interior);
-  } else if (strcmp(name, "darcy") == 0 || strcmp(name, "torus") == 0 || strcmp(name, "cavity") == 0) {
+  } else if (is_benchmark(name)) {
     status = dkho_complex_generate(&c, name, resolution);
   } else {
     status = dkho_complex_read(&c, name);
   }
+  if (status == DKHO_OK && modes) status = dkho_complex_bases(c, (int)modes);
   if (status == DKHO_OK && out)
     status = has_ending(out, ".vtu") ? dkho_complex_export(c, out, shared.force, 0, NULL)
                                      : dkho_complex_save(c, out, shared.force);

@@ -33,15 +33,20 @@ static int print_done(const char *dir, char *text, int as_json) {
 static int run(int argc, char **argv) {
   dkho_reproduce_options o = {.budget = "quick"};
   const char *out = NULL;
-  int64_t epochs = 0;
+  int64_t epochs = 0, warmup = 0;
   const opt opts[] = {
       {"--budget", OPT_TEXT, &o.budget, "B", "smoke, quick (default) or paper"},
       {"-o", OPT_TEXT, &out, "DIR", "folder of everything that is made"},
       {"--target", OPT_TEXT, &o.target, "T", "only this target"},
       {"--size", OPT_TEXT, &o.size, "S", "small, large or both (default: small; both for paper)"},
       {"--ablations", OPT_FLAG, &o.ablations, NULL, "the variants without one component too, with equal budgets"},
+      {"--figures", OPT_TEXT, &o.figures, "LIST", "only these figures, names with commas between (default: all)"},
       {"--samples", OPT_INT, &o.samples, "N", "samples in all (default: the budget's)"},
       {"--epochs", OPT_INT, &epochs, "N", "passes over the training samples (default: the budget's)"},
+      {"--optimizer", OPT_TEXT, &o.optimizer, "O", "adamw (default, the paper's), muon, soap"},
+      {"--schedule", OPT_TEXT, &o.schedule, "S", "cosine (default, the paper's), cosine_step, linear, constant"},
+      {"--lr", OPT_REAL, &o.lr, "X", "peak learning rate (default: the recipe's)"},
+      {"--warmup", OPT_INT, &warmup, "N", "steps of linear warm-up (default 0)"},
       {0},
   };
   common shared;
@@ -51,7 +56,9 @@ static int run(int argc, char **argv) {
   if (nargs != 1 || !out) return misuse(&verb_reproduce, "give one problem (or all) and -o DIR");
   if (epochs < 0 || epochs > 1000000 || o.samples < 0)
     return misuse(&verb_reproduce, "--epochs and --samples: expected numbers ≥ 0");
-  o.epochs = (int)epochs;
+  if (!(o.lr >= 0) || warmup < 0 || warmup > 1000000)
+    return misuse(&verb_reproduce, "--lr and --warmup: expected numbers ≥ 0");
+  o.epochs = (int)epochs, o.warmup = (int)warmup;
   o.seed = (uint64_t)shared.seed, o.threads = (int)shared.threads, o.stop = stop_asked;
   stop_watch();
   dkho_status status = dkho_reproduce(args[0], out, &o, &text);

@@ -64,7 +64,7 @@ DKHO_API dkho_status dkho_describe(const char *path, char **json);
  * larger vertex number; top simplices keep the orientation they came with. A handle may be read from many threads. */
 typedef struct dkho_complex dkho_complex;
 
-/* A benchmark domain: name darcy, torus or cavity; resolution smoke or main. */
+/* The domain of a benchmark: darcy, torus, cavity, heat, reaction; resolution smoke or main. */
 DKHO_API dkho_status dkho_complex_generate(dkho_complex **out, const char *name, const char *resolution);
 /* [-half, half]² minus disjoint round holes {x, y, radius}; triangle size h_near within `near` of a hole, h_far beyond
  * `far`. interior > 0 asks for exactly that many interior vertices, 0 lets the size field decide. */
@@ -77,6 +77,9 @@ DKHO_API dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0
                                         int64_t tops, const int32_t *top);
 /* From a file: a complex or data set of ours, or .msh, .vtu, .obj, .off. */
 DKHO_API dkho_status dkho_complex_read(dkho_complex **out, const char *path);
+/* Finds the `modes` lowest eigenvectors and the harmonic fields of the degrees up to 2 (unit metric) and keeps them with the
+ * complex: they are saved and read with it, and importing data on the file does not look for them again. */
+DKHO_API dkho_status dkho_complex_bases(dkho_complex *c, int modes);
 DKHO_API dkho_status dkho_complex_save(const dkho_complex *c, const char *path, int force);
 DKHO_API void dkho_complex_free(dkho_complex *c);
 
@@ -182,8 +185,10 @@ typedef struct dkho_train_options {
   double lr, weight_decay;                        /* negative: recipe */
   double clip, ema;                               /* negative: 1, none */
   int warmup;                                     /* steps of linear warm-up */
-  int64_t train_samples;                          /* use the first so many of the training split; 0: all */
-  int skip_nonfinite; /* 1: leave out a step whose loss or gradient is not finite; 0: stop */
+  const char *optimizer;                          /* "adamw" (NULL; the paper's), "muon", "soap" */
+  const char *schedule;  /* of the rate: "cosine" (NULL; the paper's, by epochs), "cosine_step", "linear", "constant" */
+  int64_t train_samples; /* use the first so many of the training split; 0: all */
+  int skip_nonfinite;    /* 1: leave out a step whose loss or gradient is not finite; 0: stop */
   uint64_t seed;
   int threads;
   double checkpoint_seconds; /* between checkpoints inside an epoch; 0: 60 */
@@ -191,14 +196,18 @@ typedef struct dkho_train_options {
   void *stop_user;
 } dkho_train_options;
 DKHO_API void dkho_train_defaults(dkho_train_options *options);
-/* Trains into a new directory. DKHO_E_STOPPED after a stop request: the checkpoint is there. */
+/* Trains into a new directory. options NULL: dkho_train_defaults. DKHO_E_STOPPED after a stop request: the checkpoint is
+ * there. */
 DKHO_API dkho_status dkho_train(const char *data, const char *run, const dkho_train_options *options);
 /* Goes on where a run stopped, with its own config.json; of `options` (may be NULL) only threads, stop and
  * checkpoint_seconds are used. data NULL: the path in config.json. A finished run is left as it is. */
 DKHO_API dkho_status dkho_train_resume(const char *run, const char *data, const dkho_train_options *options);
-/* Parameters of the model that these options would give on a benchmark, without any data. */
+/* Parameters of the model that these options (NULL: dkho_train_defaults) would give on a benchmark, without any data. */
 DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_options *options, int64_t *count);
-/* Metrics of the selected model on a split ("test"), as JSON. data NULL: the path in config.json. */
+/* Metrics of the selected model on a split ("test"), as JSON: {"run", "split", "target", "parameters", "samples", "metrics":
+ * {key: value}, "rel_l2_each", "predict_seconds", "judge_seconds"}. A metric is null where what it refers to vanishes in every
+ * sample (docs/RESULTS.md). data NULL: the path in config.json. Here, and wherever a trained run is judged, `run` may also be a
+ * model file; then data is needed. */
 DKHO_API dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json);
 /* The metrics that judge a run's target, as a JSON array of {"key", "title", "better": 1 or -1, "join"}. */
 DKHO_API dkho_status dkho_metric_list(const char *run, const char *data, char **json);
@@ -230,9 +239,15 @@ typedef struct dkho_reproduce_options {
       budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its samples and epochs) */
   const char *target; /* NULL: every target */
   const char *size;   /* "small", "large", "both"; NULL: by the budget */
-  int ablations;      /* 1: the variants without one component too */
-  int64_t samples;    /* 0: by the budget */
-  int epochs;         /* 0: by the budget */
+  int ablations;      /* 1: the variants without one component too; 0: those that are finished */
+  /* Names with commas between: training, fields, models, ablations, parameters, phase; NULL: all that there are. One that this
+   * request does not have is refused with those it has. */
+  const char *figures;
+  int64_t samples;                  /* 0: by the budget */
+  int epochs;                       /* 0: by the budget */
+  const char *optimizer, *schedule; /* as in dkho_train_options; NULL: the paper's */
+  double lr;                        /* 0: the recipe's */
+  int warmup;
   uint64_t seed;
   int threads;
   int (*stop)(void *user); /* polled often; nonzero: checkpoint and stop with DKHO_E_STOPPED */
@@ -243,15 +258,31 @@ DKHO_API dkho_status dkho_reproduce(const char *problem, const char *dir, const 
 
 /* How fast this machine trains and predicts, as JSON: the multiply-add peak measured in the same run, and for every
  * problem ("darcy", "torus", "cavity"; NULL: all three), size and number of threads (1 and `threads`) the milliseconds per
- * sample of a training step (batch 16) and of predictions (batch 1 and 16), GFLOP/s, share of the peak, memory. */
+ * sample of a training step (batch 16) and of predictions (batch 1 and 16), medians of turns, the speed-up over one thread,
+ * GFLOP/s, share of the peak, memory. */
 DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const char *resolution, int threads,
                                 double seconds, char **json);
+/* Training time per simplex on torus meshes of growing size, from a hundredth of `largest` simplices to that (0: 10⁶), as
+ * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf, which replaces what was there. Medians of `turns` turns (0: 3) through all
+ * sizes, by the clock and in processor time of all threads. Static descriptors and samples are noise, since only the time matters. size: "small" (also NULL) or "large". */
+DKHO_API dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure,
+                                        char **json);
 
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
- * One self-contained file: weights, complex, operators, bases, scaling. Predicting may be done from many threads at once
+ * A model file: weights, scaling, descriptors, and the complex with its bases; or packed, without the latter, which its
+ * benchmark makes again on loading (a second or a few) and which are compared with what the file remembers. Predicting may be done from many threads at once
  * on one handle. */
 typedef struct dkho_model dkho_model;
 DKHO_API dkho_status dkho_model_load(dkho_model **out, const char *path); /* a model file or a run directory */
+/* Packs the selected model of a finished run on benchmark data into a small file NAME.st, and writes its card NAME.json (data,
+ * configuration, result, rows to compare with, hash) and the folder's README.md. data NULL: the path in config.json. json (may be
+ * NULL): the card. */
+DKHO_API dkho_status dkho_model_pack(const char *run, const char *data, const char *path, int force, int threads,
+                                     char **json);
+/* Makes a few test samples of a packed model again, predicts them, and compares the errors with those it remembers and the file
+ * with its card, if that is beside it; an error says what differs. json (may be NULL): {"model", "file", "samples", "expected",
+ * "found"}. */
+DKHO_API dkho_status dkho_model_check(const char *path, int threads, char **json);
 DKHO_API dkho_status dkho_model_save(const dkho_model *m, const char *path, int force);
 DKHO_API void dkho_model_free(dkho_model *m);
 DKHO_API int dkho_model_inputs(const dkho_model *m); /* input fields and globals together, in the order predict wants */
@@ -261,7 +292,8 @@ DKHO_API int64_t dkho_model_parameters(const dkho_model *m);
 /* The complex it was trained on (a copy the caller frees). */
 DKHO_API dkho_status dkho_model_complex(const dkho_model *m, dkho_complex **out);
 /* `batch` samples: inputs[i] holds batch × rows × channels numbers of input i (floats; doubles for a global), in physical
- * units; out gets batch × rows × channels floats in physical units. threads 0: one per core. */
+ * units; out gets batch × rows × channels floats in physical units. threads 0: one per core. DKHO_E_NONFINITE when an input or
+ * a prediction is not finite. */
 DKHO_API dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const void *const *inputs,
                                         float *out);
 /* Predicts the samples of a data set on the same complex (split "train", "val", "test" or NULL: all) into a container

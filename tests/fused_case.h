@@ -53,6 +53,7 @@ static inline void case_layout(net_case *n) {
     n->s.layer[l].tau = case_take(n, 1);
   }
   n->s.decoder = case_mlp(n, h + 2 * c, h, (size_t)n->s.outputs);
+  for (int k = 0; k < n->s.degrees; k++) n->s.start_w[k] = case_take(n, h * c), n->s.start_b[k] = case_take(n, c);
 }
 
 static inline real *case_noise(size_t n, uint64_t stream, double scale) {
@@ -63,7 +64,8 @@ static inline real *case_noise(size_t n, uint64_t stream, double scale) {
   return x;
 }
 
-/* Takes the complex over. The nine input columns are split unevenly and out of order among the groups. */
+/* Takes the complex over. The nine input columns are split unevenly and out of order among the groups. Coupled phases from
+ * zero; tests may set s.relation and s.start. */
 static inline net_case *case_make(cx *c, int degrees, int h, int width, int layers, int substeps, int target,
                                   int outputs, int weighted) {
   static const int32_t order[CASE_COLUMNS] = {4, 0, 7, 2, 8, 5, 1, 3, 6};
@@ -182,16 +184,22 @@ typedef struct {
   double *drive[FUSED_DEGREES], *gate[FUSED_DEGREES], *lag[FUSED_DEGREES];
 } plain_state;
 
+static inline double plain_tau(const net_case *n, int l, const real *p) {
+  return (double)n->s.tau_min + (double)n->s.tau_range / (1 + exp(-(double)p[n->s.layer[l].tau]));
+}
+static inline double plain_sigma(const net_case *n, int l, int k, const real *p) {
+  return log1p(exp((double)p[n->s.layer[l].rank[k].sigma])) + 1e-4;
+}
+
 static inline void plain_substep(const net_case *n, int l, const real *p, plain_state *s) {
-  int D = n->s.degrees, c = n->s.c;
-  double *next[FUSED_DEGREES];
-  double tau = (double)n->s.tau_min + (double)n->s.tau_range / (1 + exp(-(double)p[n->s.layer[l].tau]));
+  int D = n->s.degrees, c = n->s.c, alone = n->s.relation == FUSED_ALONE;
+  double *next[FUSED_DEGREES], tau = plain_tau(n, l, p);
   for (int k = 0; k < D; k++) {
     size_t count = (size_t)(n->s.n[k] * c);
     double *back = mem_alloc(count, sizeof *back);
     for (int side = 0; side < 2; side++) { /* via k+1, via k-1 */
       int j = side ? k - 1 : k + 1;
-      if (j < 0 || j >= D) continue;
+      if (j < 0 || j >= D || alone) continue;
       size_t m = (size_t)(n->s.n[j] * c);
       double *r = mem_alloc(m, sizeof *r);
       if (side)
@@ -205,7 +213,8 @@ static inline void plain_substep(const net_case *n, int l, const real *p, plain_
         plain_delta(n, k, c, r, back);
       mem_free(r);
     }
-    double sigma = log1p(exp((double)p[n->s.layer[l].rank[k].sigma])) + 1e-4;
+    for (size_t i = 0; alone && i < count; i++) back[i] = sin(s->gate[k][i] * s->theta[k][i] - s->lag[k][i]);
+    double sigma = plain_sigma(n, l, k, p);
     for (size_t i = 0; i < count; i++) back[i] = s->theta[k][i] - tau * (s->drive[k][i] + sigma * back[i]);
     next[k] = back;
   }
@@ -215,14 +224,40 @@ static inline void plain_substep(const net_case *n, int l, const real *p, plain_
   }
 }
 
+/* x of the maps before any nonlinearity. */
+static inline double *plain_carrier(const net_case *n, int k, const plain_state *s) {
+  double *x = mem_alloc((size_t)(n->s.n[k] * n->s.c), sizeof *x);
+  for (int64_t i = 0; i < n->s.n[k] * n->s.c; i++)
+    x[i] = tanh(s->drive[k][i]) / (1 + exp(-s->gate[k][i])) + tanh(s->lag[k][i]);
+  return x;
+}
+
+/* What stands beside z of degree k in layer l: [cos θ, sin θ] or [m, x]. */
+static inline double *plain_view(const net_case *n, int l, int k, const real *p, const plain_state *s) {
+  int c = n->s.c;
+  if (n->s.relation != FUSED_CARRIER) return plain_phasor(n->s.n[k], c, s->theta[k]);
+  double *m = mem_alloc((size_t)(n->s.n[k] * c), sizeof *m), *own = plain_carrier(n, k, s);
+  for (int j = k - 1; j <= k + 1; j += 2) {
+    if (j < 0 || j >= n->s.degrees) continue;
+    double *x = plain_carrier(n, j, s);
+    (j < k ? plain_d : plain_delta)(n, k, c, x, m);
+    mem_free(x);
+  }
+  for (int64_t i = 0; i < n->s.n[k] * c; i++) m[i] *= plain_sigma(n, l, k, p);
+  double *y = plain_join(n->s.n[k], c, m, c, own);
+  mem_free(m), mem_free(own);
+  return y;
+}
+
 static inline void plain_content(const net_case *n, int l, int k, const real *p, plain_state *s) {
   const fused_rank *r = &n->s.layer[l].rank[k];
   int h = n->s.h, c = n->s.c;
   int64_t N = n->s.n[k];
-  double *cs = plain_phasor(N, c, s->theta[k]), *read = plain_linear(N, 2 * c, h, cs, p + r->read_w, p + r->read_b);
+  double *cs = plain_view(n, l, k, p, s), *read = plain_linear(N, 2 * c, h, cs, p + r->read_w, p + r->read_b);
   double *both = plain_join(N, h, s->z[k], h, read), *u = plain_mlp(N, 2 * h, h, h, both, &r->update, p);
   double *skip = plain_linear(N, h, h, s->z0[k], p + r->skip, NULL);
-  for (int64_t i = 0; i < N * h; i++) s->z[k][i] += u[i] + skip[i];
+  double scale = n->s.relation == FUSED_CARRIER ? plain_tau(n, l, p) : 1;
+  for (int64_t i = 0; i < N * h; i++) s->z[k][i] += scale * u[i] + skip[i];
   plain_norm(N, h, s->z[k], p + r->gain, p + r->shift);
   mem_free(cs), mem_free(read), mem_free(both), mem_free(u), mem_free(skip);
 }
@@ -233,7 +268,7 @@ static inline void plain_maps(const net_case *n, int l, int k, const real *p, pl
   s->drive[k] = plain_linear(n->s.n[k], h, c, s->z[k], p + r->drive_w, p + r->drive_b);
   s->gate[k] = plain_linear(n->s.n[k], h, c, s->z[k], p + r->gate_w, p + r->gate_b);
   s->lag[k] = plain_linear(n->s.n[k], h, c, s->z[k], p + r->lag_w, p + r->lag_b);
-  for (int64_t i = 0; i < n->s.n[k] * c; i++) {
+  for (int64_t i = 0; n->s.relation != FUSED_CARRIER && i < n->s.n[k] * c; i++) {
     s->gate[k][i] = tanh(s->gate[k][i]);
     s->lag[k][i] = (double)n->s.lag_scale * tanh(s->lag[k][i]);
   }
@@ -251,8 +286,36 @@ static inline void plain_encode(const net_case *n, int k, const real *p, const f
   s->z[k] = plain_mlp(N, CASE_COLUMNS, n->s.h, n->s.h, x, &n->s.encoder[k], p);
   s->z0[k] = mem_alloc((size_t)(N * n->s.h), sizeof *s->z0[k]);
   memcpy(s->z0[k], s->z[k], (size_t)(N * n->s.h) * sizeof *s->z0[k]);
-  s->theta[k] = mem_alloc((size_t)(N * n->s.c), sizeof *s->theta[k]);
+  const real *b = p + n->s.start_b[k];
+  if (n->s.start == FUSED_CONTENT)
+    s->theta[k] = plain_linear(N, n->s.h, n->s.c, s->z[k], p + n->s.start_w[k], b);
+  else
+    s->theta[k] = mem_alloc((size_t)(N * n->s.c), sizeof *s->theta[k]);
+  for (int64_t i = 0; i < N * n->s.c; i++)
+    s->theta[k][i] = n->s.start == FUSED_CONTENT  ? 4 * atan(1) * tanh(s->theta[k][i])
+                     : n->s.start == FUSED_COMMON ? (double)b[i % n->s.c]
+                                                  : 0;
   mem_free(x);
+}
+
+static inline void plain_layer(const net_case *n, int l, const real *p, plain_state *s) {
+  int substeps = n->s.relation == FUSED_CARRIER ? 0 : n->s.substeps;
+  for (int k = 0; k < n->s.degrees; k++) plain_maps(n, l, k, p, s);
+  for (int r = 0; r < substeps; r++) plain_substep(n, l, p, s);
+  for (int k = 0; k < n->s.degrees; k++) plain_content(n, l, k, p, s);
+  for (int k = 0; k < n->s.degrees; k++) mem_free(s->drive[k]), mem_free(s->gate[k]), mem_free(s->lag[k]);
+}
+
+/* The decoder's [cos θ, sin θ], or [x, tanh gate] of the last layer's maps at the final state. */
+static inline double *plain_last_view(const net_case *n, const real *p, plain_state *s) {
+  int q = n->s.target, c = n->s.c;
+  if (n->s.relation != FUSED_CARRIER) return plain_phasor(n->s.n[q], c, s->theta[q]);
+  plain_maps(n, n->s.layers - 1, q, p, s);
+  double *x = plain_carrier(n, q, s);
+  for (int64_t i = 0; i < n->s.n[q] * c; i++) s->gate[q][i] = tanh(s->gate[q][i]);
+  double *y = plain_join(n->s.n[q], c, x, c, s->gate[q]);
+  mem_free(x), mem_free(s->drive[q]), mem_free(s->gate[q]), mem_free(s->lag[q]);
+  return y;
 }
 
 /* The output, n[target] × outputs, owned by the caller. */
@@ -261,15 +324,8 @@ static inline double *plain_forward(const net_case *n, const real *p, const fuse
   memset(&s, 0, sizeof s);
   int D = n->s.degrees, q = n->s.target, h = n->s.h, c = n->s.c;
   for (int k = 0; k < D; k++) plain_encode(n, k, p, in, &s);
-  for (int l = 0; l < n->s.layers; l++) {
-    for (int k = 0; k < D; k++) plain_maps(n, l, k, p, &s);
-    for (int r = 0; r < n->s.substeps; r++) plain_substep(n, l, p, &s);
-    for (int k = 0; k < D; k++) {
-      plain_content(n, l, k, p, &s);
-      mem_free(s.drive[k]), mem_free(s.gate[k]), mem_free(s.lag[k]);
-    }
-  }
-  double *cs = plain_phasor(n->s.n[q], c, s.theta[q]), *both = plain_join(n->s.n[q], h, s.z[q], 2 * c, cs);
+  for (int l = 0; l < n->s.layers; l++) plain_layer(n, l, p, &s);
+  double *cs = plain_last_view(n, p, &s), *both = plain_join(n->s.n[q], h, s.z[q], 2 * c, cs);
   double *y = plain_mlp(n->s.n[q], h + 2 * c, h, n->s.outputs, both, &n->s.decoder, p);
   mem_free(cs), mem_free(both);
   for (int k = 0; k < D; k++) mem_free(s.z[k]), mem_free(s.z0[k]), mem_free(s.theta[k]);
@@ -310,18 +366,25 @@ static inline real *case_gradient(const net_case *n, const kern *k, int threads,
   return g;
 }
 
-/* Output of sample i by the fused network. */
+/* Output of sample i by the fused network: by buffers for training and, again and again, by those for predicting alone. */
 static inline real *case_output(const net_case *n, const kern *k, int threads, int i) {
   fused *f;
-  fused_team *t;
+  fused_team *t, *lean;
   pool *p;
   assert_int_equal(pool_create(&p, threads), DKHO_OK);
   assert_int_equal(fused_create(&f, k, &n->s, &n->mesh, (const real *const *)n->fixed), DKHO_OK);
   assert_int_equal(fused_team_create(&t, f, p, 1), DKHO_OK);
+  assert_int_equal(fused_team_create_predict(&lean, f, p, 2), DKHO_OK);
   fused_prepare(f, p, n->theta);
-  real *y = mem_alloc((size_t)(n->s.n[n->s.target] * n->s.outputs), sizeof *y);
+  size_t size = (size_t)(n->s.n[n->s.target] * n->s.outputs);
+  real *y = mem_alloc(size, sizeof *y), *z = mem_alloc(3 * size, sizeof *z);
+  fused_sample thrice[3] = {n->sample[i], n->sample[i], n->sample[i]};
   assert_int_equal(fused_predict(t, 1, &n->sample[i], &y), DKHO_OK);
+  assert_int_equal(fused_predict(lean, 3, thrice, (real *[]){z, z + size, z + 2 * size}), DKHO_OK);
+  for (int j = 0; j < 3; j++) assert_memory_equal(y, z + (size_t)j * size, size * sizeof *y);
+  mem_free(z);
   fused_team_free(t);
+  fused_team_free(lean);
   fused_free(f);
   pool_free(p);
   return y;

@@ -19,6 +19,12 @@ expect 0 'Betti numbers +1  0  1  0' "$dkho" mesh cavity --resolution smoke -o s
 expect 1 'shell.st: exists already' "$dkho" mesh cavity --resolution smoke -o shell.st
 expect 0 'Betti' "$dkho" mesh cavity --resolution smoke -o shell.st --force
 expect 0 'shell.st: complex' "$dkho" info shell.st
+expect 0 'eigenvectors +8  8  8' "$dkho" mesh torus --resolution smoke --bases 8 -o based.st
+expect 0 'harmonic fields +1  2  1' "$dkho" info based.st
+expect 0 '"metric": "unit"' "$dkho" info based.st --json
+expect 0 'eigenvectors +8  8  8' "$dkho" mesh based.st -o again.st
+cmp based.st again.st
+expect 2 'bases' "$dkho" mesh torus --resolution smoke --bases -1
 expect 0 'Betti numbers +1  1  0' "$dkho" mesh planar --hole 0,0,0.3 -o disk.vtu
 expect 0 'Betti numbers +1  1  0' "$dkho" mesh disk.vtu
 expect 1 'hole' "$dkho" mesh planar --hole 0,0,0.3 --hole 0.1,0,0.3

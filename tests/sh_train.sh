@@ -48,6 +48,31 @@ while [ $killed -lt "$kills" ]; do
   ! ls run | grep -q '\.tmp\.'
 done
 echo "killed $killed times, finished $finished runs, all the same bits"
+# the other optimisers and schedules: stopped by a signal, killed, resumed, on another number of threads
+for how in "muon linear" "soap cosine_step"; do
+  extra=(--optimizer ${how% *} --schedule ${how#* } --ema 0.9 --warmup 5)
+  rm -rf plain cut; train "${extra[@]}" -o plain --threads 1
+  for signal in INT KILL KILL; do
+    if [ -f cut/config.json ]; then "$dkho" train --resume cut --threads 2 --quiet >/dev/null 2>&1 & pid=$!
+    else "$dkho" train "${options[@]}" "${extra[@]}" -o cut >/dev/null 2>&1 & pid=$!; fi
+    sleep "0.$((RANDOM % 4 + 1))"; kill -$signal $pid 2>/dev/null || true; wait $pid 2>/dev/null || true
+  done
+  if [ -f cut/config.json ]; then "$dkho" train --resume cut --quiet >/dev/null; else train "${extra[@]}" -o cut; fi
+  cmp cut/best.st plain/best.st
+  ! cmp -s plain/best.st reference/best.st
+  diff <(cut -d, -f1-4 cut/metrics.csv) <(cut -d, -f1-4 plain/metrics.csv)
+  grep -q "\"optimizer\": \"${how% *}\"" plain/config.json
+done
+# a run of a version that knew no other optimiser goes on as it began; another optimiser's checkpoint is refused
+"$dkho" train "${options[@]}" -o old >/dev/null 2>&1 & pid=$!
+sleep 0.3; kill -INT $pid 2>/dev/null || true; wait $pid 2>/dev/null || true
+[ -f old/config.json ] || train -o old
+sed -i '/"optimizer"/d; s/"schedule": "cosine"/"unused": 0/' old/config.json
+"$dkho" train --resume old --quiet >/dev/null
+same old
+rm plain/result.json; sed -i 's/"soap"/"adamw"/' plain/config.json
+if "$dkho" train --resume plain --quiet >/dev/null 2>err; then exit 1; fi
+grep -q 'was written by soap' err
 # a run is never overwritten; resuming a finished one changes nothing
 if train -o reference 2>err; then exit 1; fi
 grep -q 'holds a run already' err

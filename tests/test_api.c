@@ -85,7 +85,7 @@ static void test_generate(void **state) {
   REFUSED(DKHO_E_INPUT, dkho_complex_generate(&c, "darcy", "tiny"), "tiny");
   REFUSED(DKHO_E_INPUT, dkho_complex_generate(&c, "torus", "tiny"), "tiny");
   REFUSED(DKHO_E_INPUT, dkho_complex_generate(&c, "cavity", "tiny"), "tiny");
-  REFUSED(DKHO_E_INPUT, dkho_complex_generate(&c, "", "smoke"), "unknown domain");
+  REFUSED(DKHO_E_INPUT, dkho_complex_generate(&c, "", "smoke"), "there are darcy, torus, cavity, heat, reaction");
   dkho_complex_free(NULL);
 }
 

@@ -273,6 +273,14 @@ static void hear_progress(void *user, const char *label, uint64_t done, uint64_t
   h->ended += total && done == total;
 }
 
+/* What the clock said comes last, and is not the same twice. */
+static void drop_clock(char *json) {
+  char *at = strstr(json, "\"predict_seconds\"");
+  assert_non_null(at);
+  assert_non_null(strstr(at, "\"judge_seconds\""));
+  *at = 0;
+}
+
 static void test_evaluate(void **state) {
   (void)state;
   char *json, *again, path[128];
@@ -283,6 +291,7 @@ static void test_evaluate(void **state) {
   dkho_report_set(NULL);
   assert_true(h.meters > 0 && h.ended == 1);
   FINE(dkho_evaluate(w.run, w.data, "test", 3, &again));
+  drop_clock(json), drop_clock(again);
   assert_string_equal(json, again);
   assert_true(strstr(json, "\"rel_l2\"") && strstr(json, "\"rel_l2_each\""));
   dkho_text_free(json);

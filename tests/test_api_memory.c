@@ -1,83 +1,11 @@
-/* test_api_memory.c: every public call that allocates, with its n-th allocation failing, n = 1, 2, … to the last: the status is
- * DKHO_E_MEMORY, nothing leaks, outputs are NULL, no part of a file stays. Long calls are sampled: the first `dense` n, then a
- * geometric series, then the last few. */
-#include "api.h"
+/* test_api_memory.c: every public call that allocates, with its n-th allocation failing (memory.h): complexes, calculus, data,
+ * training, judging, models. Whole studies and measurements are in test_study_memory.c. */
+#include "memory.h"
 
-static world w;
-static dkho_complex *cx_out, *shape;
-static dkho_calculus *calc_out, *calc;
-static dkho_dataset *data_out, *data;
-static dkho_model *model_out, *model;
-static char *text;
-
-typedef struct trial {
-  const char *name;
-  dkho_status (*call)(void);
-  void (*before)(void); /* not under failure; NULL: nothing */
-  void (*after)(void);  /* frees what before() and a successful call made */
-  int keeps;            /* 1: a whole file may be left by a failed call; temporary ones never */
-} trial;
-
-static int temporary_files(const char *dir) {
-  int found = 0;
-  char path[512];
-  DIR *d = opendir(dir);
-  for (struct dirent *e; d && (e = readdir(d));) {
-    found += strstr(e->d_name, ".tmp.") != NULL;
-    if (e->d_type != DT_DIR || e->d_name[0] == '.') continue;
-    assert_in_range(snprintf(path, sizeof path, "%s/%s", dir, e->d_name), 1, 511);
-    found += temporary_files(path);
-  }
-  if (d) closedir(d);
-  return found;
-}
-
-/* One attempt; returns whether the call succeeded. */
-static int attempt(const trial *t, int64_t n) {
-  size_t live = mem_live_blocks();
-  if (t->before) t->before();
-  mem_fail_at(n);
-  dkho_status s = t->call();
-  mem_fail_at(0);
-  if (s != DKHO_OK && s != DKHO_E_MEMORY)
-    fail_msg("%s, allocation %lld: status '%s', %s", t->name, (long long)n, dkho_status_text(s), dkho_error());
-  if (s != DKHO_OK) {
-    if (!dkho_error()[0]) fail_msg("%s, allocation %lld: no message", t->name, (long long)n);
-    if (cx_out || calc_out || data_out || model_out || text)
-      fail_msg("%s, allocation %lld: failed, but left an output", t->name, (long long)n);
-    if (temporary_files(w.out) || (!t->keeps && scratch_count(w.out)))
-      fail_msg("%s, allocation %lld: failed, but left a file", t->name, (long long)n);
-  }
-  if (t->after) t->after();
-  dkho_complex_free(cx_out), dkho_calculus_free(calc_out), dkho_dataset_free(data_out), dkho_model_free(model_out);
-  dkho_text_free(text);
-  cx_out = NULL, calc_out = NULL, data_out = NULL, model_out = NULL, text = NULL;
-  api_remove(w.out);
-  if (mem_live_blocks() != live)
-    fail_msg("%s, allocation %lld: %lld blocks leaked", t->name, (long long)n,
-             (long long)mem_live_blocks() - (long long)live);
-  return s == DKHO_OK;
-}
-
-static void sweep(const trial *t, int64_t dense) {
-  if (t->before) t->before();
-  uint64_t from = mem_calls();
-  FINE(t->call());
-  int64_t all = (int64_t)(mem_calls() - from);
-  if (t->after) t->after();
-  dkho_complex_free(cx_out), dkho_calculus_free(calc_out), dkho_dataset_free(data_out), dkho_model_free(model_out);
-  dkho_text_free(text);
-  cx_out = NULL, calc_out = NULL, data_out = NULL, model_out = NULL, text = NULL;
-  api_remove(w.out);
-  assert_true(all > 0);
-  for (int64_t n = 1; n <= all; n = n < dense ? n + 1 : n + 1 + n / 4)
-    if (attempt(t, n))
-      fail_msg("%s succeeds although allocation %lld of %lld failed", t->name, (long long)n, (long long)all);
-  for (int64_t n = all > 2 ? all - 2 : 1; n <= all; n++)
-    if (attempt(t, n))
-      fail_msg("%s succeeds although allocation %lld of %lld failed", t->name, (long long)n, (long long)all);
-  assert_true(attempt(t, all + 1));
-}
+static dkho_complex *shape;
+static dkho_calculus *calc;
+static dkho_dataset *data;
+static dkho_model *model;
 
 /* ---- complexes and calculus ---- */
 
@@ -137,6 +65,14 @@ static void test_make(void **state) {
 static dkho_status save_shape(void) {
   return dkho_complex_save(shape, w.file, 0);
 }
+static dkho_status save_bases(void) {
+  dkho_complex *c = NULL;
+  dkho_status s = dkho_complex_torus(&c, 1, 0.4, 9, 7);
+  if (s == DKHO_OK) s = dkho_complex_bases(c, 3);
+  if (s == DKHO_OK) s = dkho_complex_save(c, w.file, 0);
+  dkho_complex_free(c);
+  return s;
+}
 static dkho_status describe_shape(void) {
   return dkho_complex_describe(shape, &text);
 }
@@ -178,9 +114,16 @@ static dkho_status spectrum(void) {
   return dkho_calculus_spectrum(calc, 1, 3, result[1], result[0], &n);
 }
 
+static dkho_status kuramoto(void) {
+  double energy[3];
+  memset(result[0], 0, sizeof result[0]);
+  return dkho_kuramoto(calc, 1, 1, 0.5, field, 0.01, 2, result[0], energy);
+}
+
 static void test_use(void **state) {
   (void)state;
   static const trial list[] = {{"save", save_shape, NULL, NULL, 0},
+                               {"save with bases", save_bases, NULL, NULL, 0},
                                {"describe a complex", describe_shape, NULL, NULL, 0},
                                {"betti", betti, NULL, NULL, 0},
                                {"relative betti", betti_relative, NULL, NULL, 0},
@@ -191,7 +134,8 @@ static void test_use(void **state) {
                                {"decompose", decompose, NULL, NULL, 0},
                                {"harmonic", harmonic, NULL, NULL, 0},
                                {"count harmonic fields", count_harmonic, NULL, NULL, 0},
-                               {"spectrum", spectrum, NULL, NULL, 0}};
+                               {"spectrum", spectrum, NULL, NULL, 0},
+                               {"kuramoto", kuramoto, NULL, NULL, 0}};
   FINE(dkho_complex_torus(&shape, 1, 0.4, 9, 7));
   FINE(dkho_calculus_create(&calc, shape, DKHO_HODGE));
   for (int i = 0; i < 4096; i++) field[i] = (i * 37 % 101) / 50.0 - 1;
@@ -349,6 +293,33 @@ static dkho_status load_model(void) {
 static dkho_status save_model(void) {
   return dkho_model_save(model, w.file, 0);
 }
+static char packed[192];
+static dkho_status pack(void) {
+  char path[192];
+  snprintf(path, sizeof path, "%s.st", w.file);
+  return dkho_model_pack(w.run, NULL, path, 0, 1, &text);
+}
+static dkho_status load_packed(void) {
+  return dkho_model_load(&model_out, packed);
+}
+static dkho_status check_packed(void) {
+  return dkho_model_check(packed, 1, &text);
+}
+static dkho_status evaluate_packed(void) {
+  return dkho_evaluate(packed, w.data, "test", 1, &text);
+}
+
+static void test_packed(void **state) {
+  (void)state;
+  static const trial list[] = {{"pack", pack, NULL, NULL, 1},
+                               {"load a packed model", load_packed, NULL, NULL, 0},
+                               {"check a packed model", check_packed, NULL, NULL, 0},
+                               {"evaluate a packed model", evaluate_packed, NULL, NULL, 0}};
+  snprintf(packed, sizeof packed, "%s/packed.st", w.dir);
+  FINE(dkho_model_pack(w.run, NULL, packed, 0, 1, NULL));
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) sweep(&list[i], 6);
+}
+
 static dkho_status model_complex(void) {
   return dkho_model_complex(model, &cx_out);
 }
@@ -405,6 +376,7 @@ static int teardown(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_make),    cmocka_unit_test(test_use),
                                      cmocka_unit_test(test_data),    cmocka_unit_test(test_learning),
-                                     cmocka_unit_test(test_judging), cmocka_unit_test(test_model)};
+                                     cmocka_unit_test(test_judging), cmocka_unit_test(test_model),
+                                     cmocka_unit_test(test_packed)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 
 #include <math.h>
+#include <time.h>
 
 static void test_mem(void **state) {
   (void)state;
@@ -121,6 +122,30 @@ static void test_pool_same(void **state) {
     pool_free(p);
   }
   assert_int_equal(mem_live_blocks(), blocks);
+}
+
+/* Many short regions with pauses between some of them: the threads are found looking, falling asleep and sleeping. */
+static dkho_status count_task(void *ctx, size_t task, int worker) {
+  (void)worker;
+  ((uint64_t *)ctx)[task]++;
+  return DKHO_OK;
+}
+
+static void test_pool_short(void **state) {
+  (void)state;
+  enum { ROUNDS = 3000, FEW = 3 };
+  static const int widths[] = {2, 5};
+  for (int i = 0; i < 2; i++) {
+    pool *p;
+    uint64_t done[FEW] = {0};
+    assert_int_equal(pool_create(&p, widths[i]), DKHO_OK);
+    for (int r = 0; r < ROUNDS; r++) {
+      assert_int_equal(pool_run(p, FEW, count_task, done), DKHO_OK);
+      for (int t = 0; t < FEW; t++) assert_true(done[t] == (uint64_t)r + 1);
+      if (r % 100 == 0) nanosleep(&(struct timespec){.tv_nsec = r * 100}, NULL);
+    }
+    pool_free(p);
+  }
 }
 
 /* The lowest failed task is the one reported, whatever the threads did, and the pool works on. */
@@ -343,10 +368,10 @@ static void test_report(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_mem),         cmocka_unit_test(test_mem_refusals), cmocka_unit_test(test_arena),
-      cmocka_unit_test(test_pool_same),   cmocka_unit_test(test_pool_failure), cmocka_unit_test(test_pool_create),
-      cmocka_unit_test(test_rng_known),   cmocka_unit_test(test_rng_moments),  cmocka_unit_test(test_rng_below),
-      cmocka_unit_test(test_rng_permute), cmocka_unit_test(test_rng_streams),  cmocka_unit_test(test_status),
-      cmocka_unit_test(test_report),
+      cmocka_unit_test(test_pool_same),   cmocka_unit_test(test_pool_short),   cmocka_unit_test(test_pool_failure),
+      cmocka_unit_test(test_pool_create), cmocka_unit_test(test_rng_known),    cmocka_unit_test(test_rng_moments),
+      cmocka_unit_test(test_rng_below),   cmocka_unit_test(test_rng_permute),  cmocka_unit_test(test_rng_streams),
+      cmocka_unit_test(test_status),      cmocka_unit_test(test_report),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,12 +53,44 @@ static void test_against_plain(void **state) {
   check_case(case_make(torus(7, 5), 3, 19, 3, 2, 1, 2, 2, 0));
 }
 
-/* Enough simplices for several chunks of each degree. */
-static void test_same_bits(void **state) {
+static void test_variants_against_plain(void **state) {
   (void)state;
+  for (int relation = FUSED_COUPLED; relation <= FUSED_CARRIER; relation++)
+    for (int start = FUSED_ZERO; start <= (relation == FUSED_CARRIER ? FUSED_ZERO : FUSED_COMMON); start++) {
+      net_case *n = case_make(torus(9, 7), 3, 32, 2 + start, 3, 2, start, 1, start == 1);
+      n->s.relation = (fused_relation)relation, n->s.start = (fused_start)start;
+      check_case(n);
+    }
+}
+
+/* Work is counted where it is done: alone, the other degrees cost nothing; a hop spares the degree out of its reach. */
+static void test_work(void **state) {
+  (void)state;
+  double work[3], own = 0;
+  net_case *n = case_make(torus(9, 7), 3, 8, 2, 2, 2, 0, 1, 0);
+  for (int relation = FUSED_COUPLED; relation <= FUSED_CARRIER; relation++) {
+    fused *f;
+    n->s.relation = (fused_relation)relation;
+    assert_int_equal(fused_create(&f, &kern_ref, &n->s, &n->mesh, (const real *const *)n->fixed), DKHO_OK);
+    work[relation] = fused_work_forward(f);
+    fused_free(f);
+  }
+  double h = 8, c = 2, maps = 3 * h * c, update = (h + 2 * c) * h + 2 * h * h, n0 = 63, n1 = 189, n2 = 126;
+  own = n0 * (h * 2 + h * h + 2 * (maps + update) + (h + 2 * c) * h + h);
+  assert_true(work[FUSED_ALONE] == own);
+  assert_true(work[FUSED_CARRIER] ==
+              own + n0 * maps + n1 * (h * 7 + h * h + 2 * maps + update) + n2 * (h * 2 + h * h + maps));
+  assert_true(work[FUSED_COUPLED] ==
+              own + n1 * (h * 7 + h * h + 2 * maps + update) + n2 * (h * 2 + h * h + 2 * maps + update));
+  case_free(n);
+}
+
+/* Enough simplices for several chunks of each degree. */
+static void check_bits(fused_relation relation, fused_start start) {
   const kern *k;
   assert_int_equal(kern_get(&k), DKHO_OK);
   net_case *n = case_make(torus(41, 27), 3, 8, 2, 2, 2, 1, 1, 0);
+  n->s.relation = relation, n->s.start = start;
   real *g = case_gradient(n, k, 1, 4, CASE_SAMPLES);
   static const int ways[][2] = {{1, 1}, {2, 1}, {3, 1}, {2, 2}, {3, 5}, {2, 16}}; /* threads, samples at a time */
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -72,14 +104,22 @@ static void test_same_bits(void **state) {
   case_free(n);
 }
 
+static void test_same_bits(void **state) {
+  (void)state;
+  check_bits(FUSED_COUPLED, FUSED_ZERO);
+  check_bits(FUSED_COUPLED, FUSED_CONTENT);
+  check_bits(FUSED_ALONE, FUSED_COMMON);
+  check_bits(FUSED_CARRIER, FUSED_ZERO);
+}
+
 static dkho_status failing_loss(void *ctx, int sample, const real *y, real *g_y) {
   (void)ctx, (void)y, (void)g_y;
   return sample == 1 ? (fail)(DKHO_E_NONFINITE, "sample 1 went wrong") : DKHO_OK;
 }
 
-static void test_failures(void **state) {
-  (void)state;
+static void check_failures(fused_relation relation, fused_start start) {
   net_case *n = case_make(torus(4, 3), 3, 4, 1, 2, 1, 0, 1, 1);
+  n->s.relation = relation, n->s.start = start;
   size_t before = mem_live_blocks();
   fused *f = NULL;
   fused_team *t = NULL;
@@ -107,10 +147,17 @@ static void test_failures(void **state) {
   case_free(n);
 }
 
+static void test_failures(void **state) {
+  (void)state;
+  check_failures(FUSED_COUPLED, FUSED_ZERO);
+  check_failures(FUSED_ALONE, FUSED_CONTENT);
+  check_failures(FUSED_CARRIER, FUSED_ZERO);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_against_plain),
-      cmocka_unit_test(test_same_bits),
+      cmocka_unit_test(test_against_plain), cmocka_unit_test(test_variants_against_plain),
+      cmocka_unit_test(test_work),          cmocka_unit_test(test_same_bits),
       cmocka_unit_test(test_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ static void test_import(void **state) {
   (void)state;
   place p = place_make();
   int degree = 1;
-  import_hooks hooks = {&degree, spectral, harmonic};
+  import_hooks hooks = {.user = &degree, .spectral = spectral, .harmonic = harmonic};
   dataset *d;
   write_text(p.spec,
              HEAD LABELS FIELDS SPLIT ",\"modes\":4,\"recipes\":[{\"target\":\"q\",\"epochs\":12,\"lr\":0.01}]}");
@@ -207,7 +207,7 @@ static void test_no_memory(void **state) {
   (void)state;
   place p = place_make();
   int degree = 1;
-  import_hooks hooks = {&degree, spectral, harmonic};
+  import_hooks hooks = {.user = &degree, .spectral = spectral, .harmonic = harmonic};
   write_text(p.spec, HEAD LABELS FIELDS SPLIT "}");
   size_t live = mem_live_blocks();
   dkho_status s = DKHO_E_MEMORY;

@@ -247,6 +247,13 @@ static void pointwise_case(const kern *k, int tiles, int c) {
   float *theta = noise(n, 1, 4), *cs = noise(big, 2, 1), *csr = noise(big, 2, 1), *g = noise(big, 3, 1);
   float *gt = noise(n, 4, 1), *gtr = noise(n, 4, 1), *m = noise(n3, 5, 1), *mr = noise(n3, 5, 1);
   float *gm = noise(n3, 6, 1), *p = noise(n3, 7, 1), *pr = noise(n3, 7, 1);
+  k->to_rows(tiles, c, g, ss, gt);
+  kern_ref.to_rows(tiles, c, g, ss, gtr);
+  assert_memory_equal(gt, gtr, n * sizeof *gt);
+  k->from_rows(tiles, c, gt, cs, ss);
+  for (int t = 0; t < tiles; t++)
+    assert_memory_equal(cs + (size_t)t * ss, g + (size_t)t * ss, (size_t)c * W * sizeof *cs);
+  kern_ref.from_rows(tiles, c, gt, csr, ss);
   k->phasor(tiles, c, theta, cs, ss);
   kern_ref.phasor(tiles, c, theta, csr, ss);
   assert_close("phasor", k, big, cs, csr, 2e-7);
@@ -259,6 +266,18 @@ static void pointwise_case(const kern *k, int tiles, int c) {
   k->cond_back(tiles, c, 0.5F, m, gm, p, (size_t)(3 * c) * W);
   kern_ref.cond_back(tiles, c, 0.5F, m, gm, pr, (size_t)(3 * c) * W);
   assert_close("cond_back", k, n3, p, pr, 1e-6);
+  for (int i = 0; i < 2; i++) { /* without and with tanh gate */
+    float *turn = i ? cs : NULL, *turn_r = i ? csr : NULL;
+    memcpy(m, gm, n3 * sizeof *m), memcpy(mr, gm, n3 * sizeof *m);
+    k->carrier(tiles, c, m, gt, turn, ss);
+    kern_ref.carrier(tiles, c, mr, gtr, turn_r, ss);
+    assert_close("carrier maps", k, n3, m, mr, 2e-7);
+    assert_close("carrier", k, n, gt, gtr, 4e-7);
+    assert_close("tanh gate", k, big, cs, csr, 2e-7);
+    k->carrier_back(tiles, c, mr, theta, turn_r, ss, g, p, (size_t)(3 * c) * W);
+    kern_ref.carrier_back(tiles, c, mr, theta, turn_r, ss, g, pr, (size_t)(3 * c) * W);
+    assert_close("carrier_back", k, n3, p, pr, 2e-6);
+  }
   void *all[] = {theta, cs, csr, g, gt, gtr, m, mr, gm, p, pr};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
 }
@@ -307,7 +326,7 @@ static void relation_case(const kern *k, int n, int cols, int c, int weighted) {
   size_t size = (size_t)tiles * (size_t)c * W;
   float *x = field(cols, c, 1), *y = field(cols, c, 2), *theta = field(n, c, 3), *m = field(n, 3 * c, 4);
   float *o = field(n, c, 5), * or = field(n, c, 5), *gm = field(n, 3 * c, 6), *gmr = field(n, 3 * c, 6);
-  float dot[W] = {0}, dotr[W] = {0};
+  float dot[2 * W] = {0}, dotr[2 * W] = {0};
   k->rel_sin(0, tiles, c, &a->list, x, -1, theta, m, o);
   kern_ref.rel_sin(0, tiles, c, &a->list, x, -1, theta, m, or);
   assert_close("rel_sin", k, size, o, or, 3e-6);
@@ -330,6 +349,14 @@ static void relation_case(const kern *k, int n, int cols, int c, int weighted) {
   k->rel_step_back(0, tiles, c, NULL, NULL, &b->list, y, NULL, gmr, m, o);
   kern_ref.rel_step_back(0, tiles, c, NULL, NULL, &b->list, y, NULL, gmr, m, or);
   assert_close("rel_step_back, one side", k, size, o, or, 1e-5);
+  k->rel_alone(0, tiles, c, 0.3F, 0.7F, theta, m, o);
+  kern_ref.rel_alone(0, tiles, c, 0.3F, 0.7F, theta, m, or);
+  assert_close("rel_alone", k, size, o, or, 1e-6);
+  k->rel_alone_back(0, tiles, c, 0.3F, 0.7F, theta, m, o, gm, dot);
+  kern_ref.rel_alone_back(0, tiles, c, 0.3F, 0.7F, theta, m, or, gmr, dotr);
+  assert_close("rel_alone_back", k, size, o, or, 1e-5);
+  assert_close("rel_alone_back, g_maps", k, 3 * size, gm, gmr, 2e-5);
+  assert_close("rel_alone_back, dot", k, 2 * W, dot, dotr, 1e-4);
   void *all[] = {a, b, x, y, theta, m, o, or, gm, gmr};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
 }

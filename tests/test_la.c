@@ -259,6 +259,36 @@ static void grid_spectrum_is_known(void **state) {
   }
 }
 
+/* Between two eigenvalues of the grid the count is that of the formula; no count is given that rounding could have spoiled. */
+static void eigenvalues_are_counted(void **state) {
+  (void)state;
+  enum { M = 40, N = M * M };
+  csr a;
+  grid_laplacian(&a, M);
+  static double lambda[N];
+  const double pi = 3.14159265358979323846;
+  for (int i = 0; i < N; i++) lambda[i] = 4 - 2 * cos(pi * (i / M + 1) / (M + 1)) - 2 * cos(pi * (i % M + 1) / (M + 1));
+  qsort(lambda, N, sizeof *lambda, ascending);
+  chol *f;
+  assert_int_equal(chol_factor(&f, &a), DKHO_OK);
+  int64_t below;
+  int counted = 0;
+  for (int i = 0; i < 200; i++) {
+    double gap = lambda[i + 1] - lambda[i];
+    if (gap < 1e-6) continue;
+    assert_int_equal(chol_count_below(f, &a, lambda[i] + gap / 2, gap / 4, &below), DKHO_OK);
+    assert_true(below == i + 1 || below == -1);
+    counted += below == i + 1;
+  }
+  assert_true(counted > 50);
+  assert_int_equal(chol_count_below(f, &a, lambda[0] / 2, lambda[0] / 4, &below), DKHO_OK);
+  assert_int_equal(below, 0);
+  assert_int_equal(chol_count_below(f, &a, lambda[0] / 2, 1e-14, &below), DKHO_OK);
+  assert_int_equal(below, -1);
+  chol_free(f);
+  csr_free(&a);
+}
+
 /* Antisymmetric half of the grid: a projector that commutes with the Laplacian. */
 static dkho_status antisymmetric(void *ctx, double *v) {
   int m = *(int *)ctx;
@@ -368,6 +398,7 @@ int main(void) {
       cmocka_unit_test(threads_solve_alike),
       cmocka_unit_test(indefinite_is_refused),
       cmocka_unit_test(grid_spectrum_is_known),
+      cmocka_unit_test(eigenvalues_are_counted),
       cmocka_unit_test(subspace_spectrum_is_known),
       cmocka_unit_test(dense_factorisations_hold),
       cmocka_unit_test(failing_allocations_leave_nothing),

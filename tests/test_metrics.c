@@ -155,6 +155,75 @@ static void thresholds(void **state) {
   close_bench(&b);
 }
 
+/* Whether the metric has a value for (p, y). */
+static int there(const bench *b, const char *key) {
+  double v = value(b, key);
+  assert_true(isnan(v) || isfinite(v));
+  return !isnan(v);
+}
+
+/* A gradient kept in float has no curl beyond rounding, a constant no gradient and no levels, zero nothing at all: what is measured
+ * relative to them is absent, the rest is there. A curl of a thousandth is no rounding. */
+static void vanishing(void **state) {
+  (void)state;
+  bench b;
+  open_bench(&b, &(list_case){"darcy", 1, 1});
+  double *u = mem_alloc((size_t)b.c->n[0], sizeof *u);
+  rng r = rng_open(7, RNG_TEST, 2);
+  for (int64_t i = 0; i < b.c->n[0]; i++) u[i] = rng_normal(&r);
+  cx_d(b.c, 0, 1, u, b.y);
+  for (int64_t i = 0; i < b.n; i++) b.y[i] = (double)(float)b.y[i], b.p[i] = b.y[i] + 0.1 * rng_normal(&r);
+  assert_false(there(&b, "curl_fid") || there(&b, "curl_rel_l2"));
+  assert_true(there(&b, "codiff_fid") && there(&b, "rel_l2") && there(&b, "mse") && there(&b, "energy_fid"));
+  b.y[0] += 1e-3;
+  assert_true(there(&b, "curl_fid") && there(&b, "curl_rel_l2"));
+  memset(b.y, 0, (size_t)b.n * sizeof *b.y);
+  assert_false(there(&b, "rel_l2") || there(&b, "rel_l1") || there(&b, "codiff_fid") || there(&b, "energy_fid"));
+  assert_true(there(&b, "mse"));
+  mem_free(u);
+  close_bench(&b);
+
+  open_bench(&b, &(list_case){"torus", 0, 1});
+  for (int64_t i = 0; i < b.n; i++) b.p[i] = b.y[i], b.y[i] = 3;
+  assert_false(there(&b, "grad_fid") || there(&b, "s_beta0") || there(&b, "iou") || there(&b, "iou_plain"));
+  assert_true(there(&b, "rel_l2") && there(&b, "mse"));
+  close_bench(&b);
+}
+
+/* A mode that the reference has not: nothing to be relative to. */
+static void no_harmonic(void **state) {
+  (void)state;
+  bench b;
+  open_bench(&b, &(list_case){"torus", 0, 1});
+  metrics_free(b.m);
+  double *mode = mem_alloc((size_t)b.n, sizeof *mode), sum = 0;
+  for (int64_t i = 0; i < b.n; i++) mode[i] = 1 / sqrt((double)b.n), sum += b.y[i];
+  metrics_given given = {1, mode};
+  ok(metrics_create(&b.m, b.c, "generic", 0, 1, &given));
+  for (int64_t i = 0; i < b.n; i++) b.p[i] = b.y[i] + 1;
+  assert_true(there(&b, "harmonic_rel_l2"));
+  for (int64_t i = 0; i < b.n; i++) b.y[i] -= sum / (double)b.n;
+  assert_false(there(&b, "harmonic_rel_l2"));
+  mem_free(mode);
+  close_bench(&b);
+}
+
+/* Samples without a value are left out of the mean; with none left there is none. */
+static void joined(void **state) {
+  (void)state;
+  bench b;
+  open_bench(&b, &(list_case){"darcy", 0, 1});
+  int n = metrics_count(b.m), i = metrics_find(b.m, "rel_l2");
+  double v[3][METRICS_MAX] = {{0}}, flat[3 * METRICS_MAX], out[METRICS_MAX];
+  v[0][i] = 0.25, v[1][i] = NAN, v[2][i] = 0.75;
+  for (int s = 0; s < 3; s++) memcpy(flat + s * n, v[s], (size_t)n * sizeof *flat);
+  metrics_reduce(b.m, 3, flat, out);
+  assert_true(out[i] == 0.5);
+  metrics_reduce(b.m, 1, flat + n, out);
+  assert_true(isnan(out[i]) && !isnan(out[0]));
+  close_bench(&b);
+}
+
 static void components(void **state) {
   (void)state;
   /* a path of five vertices: the middle one off leaves two pieces */
@@ -203,9 +272,10 @@ static void no_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(perfect),    cmocka_unit_test(monotone),
-                                     cmocka_unit_test(flipped),    cmocka_unit_test(thresholds),
-                                     cmocka_unit_test(components), cmocka_unit_test(refused),
-                                     cmocka_unit_test(no_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(perfect),   cmocka_unit_test(monotone),
+                                     cmocka_unit_test(flipped),   cmocka_unit_test(thresholds),
+                                     cmocka_unit_test(vanishing), cmocka_unit_test(no_harmonic),
+                                     cmocka_unit_test(joined),    cmocka_unit_test(components),
+                                     cmocka_unit_test(refused),   cmocka_unit_test(no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void setup_open(setup *s, dkho_variant variant, int threads) {
   ok(dkho_record(&s->f, s->p, s->g, s->t, &s->net));
   ok(engine_create(&s->train, s->t, ENGINE_TRAIN, s->net.loss, s->pool));
   ok(engine_create(&s->predict, s->t, ENGINE_PREDICT, VAR_NONE, s->pool));
-  optim_config oc = optim_defaults();
+  optim_config oc = optim_defaults(OPTIM_ADAMW);
   oc.decay = 1e-2;
   oc.ema = 0.9;
   ok(optim_create(&s->o, s->p, &oc, s->value));

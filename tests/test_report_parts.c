@@ -85,7 +85,7 @@ static void test_scene_colours(void **state) {
   scene sc;
   assert_int_equal(scene_open(&sc, &page, c, 100, 100), DKHO_OK);
   scene_field(&sc, &(mesh_field){"x", 0, 1, v}, &map);
-  double margin = 2.0 / 100; /* of the panel */
+  double margin = 4.0 / 100; /* of the panel */
   for (int i = 0; i < 8; i++) {
     double at = (i + 0.5) / 8, x = (at - margin) / (1 - 2 * margin) * 3;
     assert_colour(middle(&sc, at, 0.2), colour_of(&map, x));
@@ -208,6 +208,13 @@ static void test_ticks(void **state) {
   for (int k = 0; k < t.count; k++) labelled += !t.at[k].minor;
   assert_int_equal(labelled, 4);
   assert_string_equal(t.at[0].label, "10⁻³");
+  for (double lo = 0.13; lo < 0.9; lo *= 1.3) /* between 1 and 2 digits of a logarithmic scale there are numbers too */
+    for (double hi = 1.3 * lo; hi < 8 * lo; hi *= 1.4) {
+      ticks_make(&t, &(scale){lo, hi, 1}, 5);
+      labelled = 0;
+      for (int k = 0; k < t.count; k++) labelled += !t.at[k].minor;
+      assert_in_range(labelled, 2, 9);
+    }
   ticks_make(&t, &(scale){1e-200, 1e200, 1}, 5);
   assert_in_range(t.count, 3, 8);
   char text[32];

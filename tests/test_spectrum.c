@@ -1,6 +1,7 @@
 /* test_spectrum.c: spectra against dense LAPACK, the promises made about their vectors, and reproducibility. */
 #include "dec/dec.h"
 #include "mesh/generate.h"
+#include "scratch.h"
 #include "zoo.h"
 
 /* All positive eigenvalues of Δ_k by LAPACK, ascending; returns how many. */
@@ -185,6 +186,87 @@ static void failing_allocations_leave_nothing(void **state) {
   cx_free(c);
 }
 
+static dkho_status save_bases(const cx *c, const dec_bases *b, const char *path) {
+  st_writer *w = NULL;
+  TRY(st_create(&w, path, 1));
+  dkho_status s = cx_declare(c, w, "");
+  if (s == DKHO_OK) s = dec_bases_declare(b, w);
+  if (s == DKHO_OK) s = cx_write(c, w);
+  if (s == DKHO_OK) s = dec_bases_write(b, w);
+  if (s == DKHO_OK) return st_commit(w);
+  st_abort(w);
+  return s;
+}
+
+static dkho_status load_bases(const cx *c, dec_bases *b, const char *path) {
+  st_file *f = NULL;
+  TRY(st_open(&f, path));
+  assert_true(dec_bases_stored(f));
+  dkho_status s = dec_bases_get(b, c, f);
+  st_close(f);
+  return s;
+}
+
+static void assert_refused(const cx *c, const dec_bases *b, const char *path, const char *text) {
+  dec_bases back;
+  assert_int_equal(save_bases(c, b, path), DKHO_OK);
+  assert_int_equal(load_bases(c, &back, path), DKHO_E_FORMAT);
+  assert_non_null(strstr(fail_text(), text));
+}
+
+/* Bases come back from a file to the bit; another complex's, damaged ones, and too few are refused; memory may fail. */
+static void stored_bases_are_proved(void **state) {
+  (void)state;
+  char dir[64], path[128];
+  scratch_make(dir);
+  scratch_path(path, dir, "b.st");
+  cx *c, *other;
+  dec_bases b, back;
+  assert_int_equal(cx_torus_grid(&c, 1, 0.4, 8, 5, 0), DKHO_OK);
+  assert_int_equal(cx_torus_grid(&other, 1, 0.4, 5, 8, 0), DKHO_OK);
+  for (dec_metric m = DEC_UNIT; m <= DEC_HODGE; m++) {
+    assert_int_equal(dec_bases_find(&b, c, m, 2, 7), DKHO_OK);
+    assert_int_equal(save_bases(c, &b, path), DKHO_OK);
+    size_t live = mem_live_blocks();
+    dkho_status s;
+    int n = 0;
+    do {
+      mem_fail_at(++n);
+      s = load_bases(c, &back, path);
+      mem_fail_at(0);
+      if (s != DKHO_OK) assert_int_equal(mem_live_blocks(), live);
+    } while (s == DKHO_E_MEMORY);
+    assert_int_equal(s, DKHO_OK);
+    assert_true(back.metric == m && back.modes == 7 && back.top == 2);
+    for (int k = 0; k <= 2; k++) {
+      const dec_basis *x = &b.spectral[k], *y = &back.spectral[k];
+      assert_int_equal(x->count, 7);
+      assert_int_equal(y->count, 7);
+      assert_memory_equal(x->lambda, y->lambda, 7 * sizeof(double));
+      assert_memory_equal(x->vec, y->vec, (size_t)(x->n * 7) * sizeof(double));
+      assert_int_equal(b.harmonic[k].count, back.harmonic[k].count);
+    }
+    dec_bases_free(&back);
+    if (m == DEC_UNIT) dec_bases_free(&b);
+  }
+  assert_int_equal(load_bases(other, &back, path), DKHO_E_FORMAT);
+  b.spectral[1].vec[5] += 1e-3;
+  assert_refused(c, &b, path, "spectral1: column 0");
+  b.spectral[1].vec[5] -= 1e-3;
+  b.modes = 8;
+  assert_refused(c, &b, path, "spectral0: 7 columns, expected 8");
+  b.modes = 7;
+  b.harmonic[0].count = 0;
+  assert_refused(c, &b, path, "Euler");
+  b.harmonic[0].count = 1;
+  b.harmonic[0].vec[0] = NAN;
+  assert_refused(c, &b, path, "harmonic0");
+  dec_bases_free(&b);
+  cx_free(c);
+  cx_free(other);
+  scratch_remove(dir);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(small_spectra_agree_with_lapack),
@@ -193,6 +275,7 @@ int main(void) {
       cmocka_unit_test(count_does_not_matter),
       cmocka_unit_test(cavity_degrees_share_modes),
       cmocka_unit_test(failing_allocations_leave_nothing),
+      cmocka_unit_test(stored_bases_are_proved),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@ python=${PYTHON:-/usr/bin/python3}
 "$python" tools/make_twin_fixtures.py tests/data/twin
 "$python" tools/make_metric_fixtures.py tests/data/metrics
 "$python" tools/make_phase_fixtures.py tests/data/phase
+"$python" tools/make_optim_fixtures.py tests/data/optim
 for script in tools/make_mesh_fixtures*; do
   case $script in
     *.py) "$python" "$script" ;;

@@ -10,6 +10,7 @@
 
 struct dkho_complex {
   cx *c;
+  dec_bases *bases; /* owned; NULL: none found or read */
 };
 
 struct dkho_calculus {
@@ -24,6 +25,5 @@ dkho_status api_json(json_t *object, char **text);
 int api_is_container(const char *path);
 /* What a field is, on this complex. */
 void api_field_info(const data_field *f, const cx *c, dkho_field_info *out);
-dkho_status api_describe_complex(const cx *c, json_t **out);
 
 #endif

@@ -1,156 +1,94 @@
-/* bench.c: how fast this machine trains and predicts, in ratios to its own peak. Measures the median of repeated calls; it leaves
- * out reading data from a cold disk. */
+/* bench.c: how fast this machine trains and predicts, in ratios to its own peak. One thread and all threads are measured in
+ * turns, the peak among them, so that all meet the same state of the machine; medians speak. */
 #include "api/api.h"
+#include "api/subject.h"
 #include "base/report.h"
-#include "kern/kern.h"
 #include "run/config.h"
-#include "run/runner.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 16, SAMPLES = 24, REPEATS_MAX = 200, PEAK_ROUNDS = 200000 };
+enum { SAMPLES = 24, TURNS_MAX = 200, TASKS = 3, WIDTHS = 2 };
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static const struct {
+  const char *name;
+  dkho_status (*call)(subject *, int64_t);
+  int64_t batch;
+  int calls; /* per turn, timed together */
+} tasks[TASKS] = {
+    {"train_ms", subject_train, SUBJECT_BATCH, 1},
+    {"predict1_ms", subject_predict, 1, 8},
+    {"predict16_ms", subject_predict, SUBJECT_BATCH, 1},
+};
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
+/* Milliseconds per sample. */
+typedef double turn_times[TASKS][TURNS_MAX];
 
-/* ---- peak ---- */
-
-typedef struct peak_job {
-  const kern *k;
-  double done[1024];
-} peak_job;
-
-static dkho_status spin(void *ctx, size_t task, int worker) {
-  peak_job *j = ctx;
-  real sink[KERN_LANES];
-  (void)worker;
-  j->done[task] = j->k->peak(PEAK_ROUNDS, sink);
+static dkho_status take_turn(subject *s, int turn, turn_times ms) {
+  TRY(subject_peak(s));
+  for (int i = 0; i < TASKS; i++) {
+    double start = subject_clock();
+    for (int c = 0; c < tasks[i].calls; c++) TRY(tasks[i].call(s, tasks[i].batch));
+    ms[i][turn] = 1e3 * (subject_clock() - start) / (double)(tasks[i].calls * tasks[i].batch);
+  }
   return DKHO_OK;
 }
 
-/* Multiply-adds per second with all threads busy: the best of several short rounds. */
-static dkho_status measure_peak(const kern *k, pool *p, double *rate) {
-  peak_job *j;
-  if (!MEM_NEW(j, 1)) return DKHO_E_MEMORY;
-  j->k = k;
-  *rate = 0;
-  dkho_status s = DKHO_OK;
-  for (int round = 0; s == DKHO_OK && round < 8; round++) {
-    double start = now(), sum = 0;
-    s = pool_run(p, (size_t)pool_width(p), spin, j);
-    for (int i = 0; i < pool_width(p); i++) sum += j->done[i];
-    double here = sum / (now() - start);
-    if (here > *rate) *rate = here;
-  }
-  mem_free(j);
-  return s;
-}
-
-/* ---- one operator ---- */
-
-typedef struct subject {
-  const dataset *d;
-  const oper *o;
-  runner *train, *predict;
-  real *g;
-  float *out;
-  int64_t extent;
-} subject;
-
-static void inputs(void *ctx, int64_t i, const float **in, const double **global) {
-  dataset_inputs(((subject *)ctx)->d, i, in, global);
-}
-static const float *target(void *ctx, int64_t i) {
-  const subject *s = ctx;
-  return dataset_value(s->d, s->o->target, i);
-}
-static float *place(void *ctx, int64_t i) {
-  const subject *s = ctx;
-  return s->out + i * s->extent;
-}
-
-static dkho_status train_once(subject *s, int64_t batch) {
-  runner_batch b = {.count = batch, .inputs = inputs, .target = target, .ctx = s};
-  double sum;
-  memset(s->g, 0, (size_t)s->o->p->size * sizeof *s->g);
-  TRY(runner_gradient(s->train, &b, 1.0 / (double)batch, &sum, s->g));
-  runner_bind(s->train, s->o->value); /* what a step pays after the weights have moved */
+/* Turns for about `seconds` per task and width, three at least, after one that does not count. */
+static dkho_status take_turns(int widths, subject *s, double seconds, turn_times *ms, int *turns) {
+  for (int w = 0; w < widths; w++) TRY(take_turn(&s[w], 0, ms[w]));
+  double begin = subject_clock();
+  for (*turns = 0; *turns < TURNS_MAX && (*turns < 3 || subject_clock() - begin < seconds * TASKS * widths); ++*turns)
+    for (int w = 0; w < widths; w++) TRY(take_turn(&s[w], *turns, ms[w]));
   return DKHO_OK;
 }
 
-static dkho_status predict_once(subject *s, int64_t batch) {
-  runner_batch b = {.count = batch, .inputs = inputs, .out = place, .ctx = s};
-  return runner_predict(s->predict, &b);
+/* first: times with one thread, set by its row, by which the others tell their speed-up. */
+static json_t *row_of(const subject *s, int turns, turn_times ms, double *first) {
+  double work = runner_work(s->train), time[TASKS];
+  json_t *row =
+      json_pack("{s:i, s:s, s:I, s:i, s:I}", "threads", pool_width(s->p), "engine", runner_engine(s->train),
+                "parameters", (json_int_t)s->o->p->total, "turns", turns, "train_bytes", (json_int_t)s->train_bytes);
+  for (int i = 0; i < TASKS; i++) {
+    char name[32];
+    time[i] = subject_median(ms[i], turns); /* sorts: the best comes first */
+    if (pool_width(s->p) == 1) first[i] = time[i];
+    json_object_set_new(row, tasks[i].name, json_real(time[i]));
+    snprintf(name, sizeof name, "%.*s_best_ms", (int)strlen(tasks[i].name) - 3, tasks[i].name);
+    json_object_set_new(row, name, json_real(ms[i][0]));
+    snprintf(name, sizeof name, "%.*s_speedup", (int)strlen(tasks[i].name) - 3, tasks[i].name);
+    json_object_set_new(row, name, json_real(first[i] / time[i]));
+  }
+  json_object_set_new(row, "train_gflops", json_real(2e-6 * work / time[0]));
+  json_object_set_new(row, "peak_gflops", json_real(2e-9 * s->peak));
+  json_object_set_new(row, "share", json_real(1e3 * work / time[0] / s->peak));
+  return row;
 }
 
-/* Median milliseconds per sample over repeated calls for about `seconds`, after one call to warm up. */
-static dkho_status measure(subject *s, dkho_status (*call)(subject *, int64_t), int64_t batch, double seconds,
-                           double *ms) {
-  double times[REPEATS_MAX], begin = now();
-  int n = 0;
-  TRY(call(s, batch));
-  do {
-    double start = now();
-    TRY(call(s, batch));
-    times[n++] = now() - start;
-  } while (n < REPEATS_MAX && (n < 3 || now() - begin < seconds));
-  qsort(times, (size_t)n, sizeof *times, ascending);
-  *ms = 1e3 * times[n / 2] / (double)batch;
-  return DKHO_OK;
-}
-
-static dkho_status bench_operator(const dataset *d, const oper *o, const kern *k, int threads, double seconds,
-                                  json_t **row) {
-  subject s = {.d = d, .o = o};
-  const data_field *t = &o->spec.field[o->target];
-  s.extent = o->site[0].c->n[t->degree] * t->channels;
-  pool *p = NULL;
-  double peak = 0, train = 0, one = 0, many = 0;
-  size_t before = mem_live_bytes(), memory = 0;
-  dkho_status status = pool_create(&p, threads);
-  if (status == DKHO_OK) status = measure_peak(k, p, &peak);
-  if (status == DKHO_OK) status = params_slab(o->p, &s.g);
-  if (status == DKHO_OK) status = runner_create(&s.train, o, 0, ENGINE_TRAIN, p);
-  if (status == DKHO_OK) {
-    memory = mem_live_bytes() - before;
-    runner_bind(s.train, o->value);
-    status = measure(&s, train_once, BATCH, seconds, &train);
+static dkho_status bench_operator(const dataset *d, const oper *o, int threads, double seconds, const char *name,
+                                  const char *size, json_t *rows) {
+  subject s[WIDTHS] = {0};
+  turn_times *ms;
+  int widths = threads > 1 ? WIDTHS : 1, turns = 0;
+  double first[TASKS];
+  if (!MEM_NEW(ms, WIDTHS)) return DKHO_E_MEMORY;
+  dkho_status st = DKHO_OK;
+  for (int w = 0; st == DKHO_OK && w < widths; w++) st = subject_open(&s[w], d, o, w ? threads : 1, 1);
+  if (st == DKHO_OK) st = take_turns(widths, s, seconds, ms, &turns);
+  for (int w = 0; st == DKHO_OK && w < widths; w++) {
+    json_t *row = row_of(&s[w], turns, ms[w], first);
+    json_object_set_new(row, "task", json_string(name));
+    json_object_set_new(row, "size", json_string(size));
+    json_array_append_new(rows, row);
   }
-  double work = s.train ? runner_work(s.train) : 0;
-  if (status == DKHO_OK) status = runner_create(&s.predict, o, 0, ENGINE_PREDICT, p);
-  if (status == DKHO_OK && !MEM_NEW(s.out, BATCH * s.extent)) status = DKHO_E_MEMORY;
-  if (status == DKHO_OK) {
-    runner_bind(s.predict, o->value);
-    status = measure(&s, predict_once, 1, seconds, &one);
-  }
-  if (status == DKHO_OK) status = measure(&s, predict_once, BATCH, seconds, &many);
-  if (status == DKHO_OK)
-    *row = json_pack("{s:i, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "threads", pool_width(p), "engine",
-                     runner_engine(s.train), "train_ms", train, "predict1_ms", one, "predict16_ms", many,
-                     "train_gflops", 2e-9 * work / (1e-3 * train), "peak_gflops", 2e-9 * peak, "share",
-                     work / (1e-3 * train) / peak, "train_bytes", (json_int_t)memory);
-  runner_free(s.train);
-  runner_free(s.predict);
-  mem_free(s.g);
-  mem_free(s.out);
-  pool_free(p);
-  return status;
+  for (int w = 0; w < widths; w++) subject_close(&s[w]);
+  mem_free(ms);
+  return st;
 }
 
 /* Makes a few samples in a file that vanishes, and measures the first target's operator with 1 and `threads` threads. */
-static dkho_status bench_problem(const char *name, const char *size, const char *resolution, const kern *k, int threads,
+static dkho_status bench_problem(const char *name, const char *size, const char *resolution, int threads,
                                  double seconds, json_t *rows) {
   char path[64];
   snprintf(path, sizeof path, "bench-%ld.st.tmp", (long)getpid());
@@ -166,15 +104,7 @@ static dkho_status bench_problem(const char *name, const char *size, const char 
   unlink(path);
   if (s == DKHO_OK) s = config_resolve(&cfg, d, path, &options);
   if (s == DKHO_OK) s = oper_create(&o, d, &cfg.oper);
-  int widths[2] = {1, threads};
-  for (int i = 0; s == DKHO_OK && i < (threads > 1 ? 2 : 1); i++) {
-    json_t *row = NULL;
-    s = bench_operator(d, o, k, widths[i], seconds, &row);
-    json_object_set_new(row, "task", json_string(name));
-    json_object_set_new(row, "size", json_string(size));
-    json_object_set_new(row, "parameters", json_integer(o->p->total));
-    if (row) json_array_append_new(rows, row);
-  }
+  if (s == DKHO_OK) s = bench_operator(d, o, threads, seconds, name, size, rows);
   oper_free(o);
   config_free(&cfg);
   dataset_free(d);
@@ -195,7 +125,7 @@ dkho_status dkho_bench(const char *problem, const char *size, const char *resolu
     const char *name = problem ? problem : problems[i / 2];
     if ((problem && i > 1) || (size && strcmp(size, sizes[i % 2]) != 0)) continue;
     report_progress("measuring", (uint64_t)i, problem ? 2 : 6, name);
-    s = bench_problem(name, sizes[i % 2], resolution ? resolution : "main", k, threads, seconds, rows);
+    s = bench_problem(name, sizes[i % 2], resolution ? resolution : "main", threads, seconds, rows);
   }
   if (s == DKHO_OK && json_array_size(rows) == 0)
     s = fail(DKHO_E_INPUT, "unknown size '%s'; there are small, large", size);

@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "mesh/generate.h"
 #include "mesh/meshio.h"
+#include "problem/problem.h"
 
 #include <string.h>
 
@@ -17,15 +18,10 @@ dkho_status api_wrap(dkho_complex **out, cx *c) {
 
 dkho_status dkho_complex_generate(dkho_complex **out, const char *name, const char *resolution) {
   cx *c = NULL;
+  const problem *p;
   *out = NULL;
-  if (strcmp(name, "darcy") == 0)
-    TRY(cx_darcy(&c, resolution));
-  else if (strcmp(name, "torus") == 0)
-    TRY(cx_torus(&c, resolution));
-  else if (strcmp(name, "cavity") == 0)
-    TRY(cx_cavity(&c, resolution));
-  else
-    return fail(DKHO_E_INPUT, "unknown domain '%s'; there are darcy, torus, cavity", name);
+  TRY(problem_find(name, &p));
+  TRY(p->build(&c, resolution));
   return api_wrap(out, c);
 }
 
@@ -72,18 +68,41 @@ int api_is_container(const char *path) {
   return yes;
 }
 
-/* A complex file holds its tensors under no prefix, a data set its first complex under "c0/". */
-static dkho_status read_container(cx **c, const char *path) {
+static dkho_status keep_bases(dkho_complex *c, dec_bases *found) {
+  dec_bases *own;
+  if (!MEM_NEW(own, 1)) {
+    dec_bases_free(found);
+    return DKHO_E_MEMORY;
+  }
+  *own = *found;
+  if (c->bases) dec_bases_free(c->bases);
+  mem_free(c->bases);
+  c->bases = own;
+  return DKHO_OK;
+}
+
+/* A complex file holds its tensors under no prefix, and its bases if it has them; a data set its first complex under "c0/". */
+static dkho_status read_container(dkho_complex **out, const char *path) {
   st_file *f = NULL;
+  cx *c = NULL;
+  dec_bases found;
   TRY(st_open(&f, path));
   const char *kind = st_meta(f, "dkho.kind");
+  int own = kind && strcmp(kind, "complex") == 0;
   dkho_status s;
-  if (kind && strcmp(kind, "complex") == 0)
-    s = cx_get(c, f, "");
-  else if (kind && (strcmp(kind, "dataset") == 0 || strcmp(kind, "model") == 0))
-    s = cx_get(c, f, "c0/");
+  if (own || (kind && (strcmp(kind, "dataset") == 0 || strcmp(kind, "model") == 0)))
+    s = cx_get(&c, f, own ? "" : "c0/");
   else
     s = fail(DKHO_E_FORMAT, "%s: holds no complex (dkho.kind is '%s')", path, kind ? kind : "absent");
+  if (s == DKHO_OK) s = api_wrap(out, c);
+  if (s == DKHO_OK && own && dec_bases_stored(f)) {
+    s = dec_bases_get(&found, c, f);
+    if (s == DKHO_OK) s = keep_bases(*out, &found);
+    if (s != DKHO_OK) {
+      dkho_complex_free(*out);
+      *out = NULL;
+    }
+  }
   st_close(f);
   return s;
 }
@@ -91,8 +110,17 @@ static dkho_status read_container(cx **c, const char *path) {
 dkho_status dkho_complex_read(dkho_complex **out, const char *path) {
   cx *c = NULL;
   *out = NULL;
-  TRY(api_is_container(path) ? read_container(&c, path) : mesh_read(&c, path));
+  if (api_is_container(path)) return read_container(out, path);
+  TRY(mesh_read(&c, path));
   return api_wrap(out, c);
+}
+
+dkho_status dkho_complex_bases(dkho_complex *c, int modes) {
+  dec_bases found;
+  if (modes < 1) return fail(DKHO_E_INPUT, "%d modes asked for: expected at least 1", modes);
+  if (c->bases && c->bases->metric == DEC_UNIT && c->bases->modes == modes) return DKHO_OK;
+  TRY(dec_bases_find(&found, c->c, DEC_UNIT, c->c->dim < 2 ? c->c->dim : 2, modes));
+  return keep_bases(c, &found);
 }
 
 dkho_status dkho_complex_save(const dkho_complex *c, const char *path, int force) {
@@ -101,7 +129,9 @@ dkho_status dkho_complex_save(const dkho_complex *c, const char *path, int force
   dkho_status s = st_put_meta(w, "dkho.kind", "complex");
   if (s == DKHO_OK) s = st_put_meta(w, "dkho.version", dkho_version());
   if (s == DKHO_OK) s = cx_declare(c->c, w, "");
+  if (s == DKHO_OK && c->bases) s = dec_bases_declare(c->bases, w);
   if (s == DKHO_OK) s = cx_write(c->c, w);
+  if (s == DKHO_OK && c->bases) s = dec_bases_write(c->bases, w);
   if (s == DKHO_OK) return st_commit(w);
   st_abort(w);
   return s;
@@ -110,6 +140,8 @@ dkho_status dkho_complex_save(const dkho_complex *c, const char *path, int force
 void dkho_complex_free(dkho_complex *c) {
   if (!c) return;
   cx_free(c->c);
+  if (c->bases) dec_bases_free(c->bases);
+  mem_free(c->bases);
   mem_free(c);
 }
 

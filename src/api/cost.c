@@ -103,9 +103,14 @@ static dkho_status time_predictions(const opened *r, double *seconds) {
   return DKHO_OK;
 }
 
-static double training_seconds(const char *run) {
+/* From the run, or from what a packed model says of itself. */
+static double training_seconds(const opened *r, const char *run) {
   char path[PATH_LIMIT];
-  json_t *result = NULL;
+  json_t *result = json_loads(r->o->training, 0, NULL), *kept = json_object_get(result, "seconds");
+  double known = kept ? json_number_value(kept) : NAN;
+  json_decref(result);
+  if (isfinite(known)) return known;
+  result = NULL;
   snprintf(path, sizeof path, "%s/result.json", run);
   if (config_load_json(path, &result) != DKHO_OK) return NAN;
   double seconds = json_number_value(json_object_get(result, "seconds"));
@@ -114,7 +119,7 @@ static double training_seconds(const char *run) {
 }
 
 dkho_status cost_compare(const opened *r, const char *run, json_t *classical, json_t **out) {
-  double learned = 0, training = training_seconds(run);
+  double learned = 0, training = training_seconds(r, run);
   TRY(time_predictions(r, &learned));
   *out = json_pack("{s:i, s:f, s:O?}", "threads", pool_width(r->threads), "learned_seconds_per_sample", learned,
                    "classical", classical);

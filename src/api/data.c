@@ -17,37 +17,51 @@ dkho_status dkho_dataset_generate(const char *name, const char *path, const dkho
   return problem_generate(p, &r, path);
 }
 
-/* Spectra and harmonic bases for imported data, in the unit metric. */
+/* The bases of an imported complex in the unit metric: those in its file if they reach far enough, else found once. */
+static dkho_status reach(dec_bases *b, const cx *c, int k, int64_t modes) {
+  int top = c->dim < 2 ? c->dim : 2;
+  if (b->modes >= modes && b->top >= k && b->metric == DEC_UNIT) return DKHO_OK;
+  if (modes < b->modes) modes = b->modes;
+  dec_bases_free(b);
+  return dec_bases_find(b, c, DEC_UNIT, k > top ? k : top, (int)modes);
+}
+
+static dkho_status mesh(void *user, const char *path, cx **out) {
+  dkho_complex *c = NULL;
+  TRY(dkho_complex_read(&c, path));
+  *out = c->c;
+  c->c = NULL;
+  if (c->bases) {
+    *(dec_bases *)user = *c->bases;
+    *c->bases = (dec_bases){0};
+  }
+  dkho_complex_free(c);
+  return DKHO_OK;
+}
+
 static dkho_status spectral(void *user, const cx *c, int k, int modes, double *out) {
-  (void)user;
-  dec *d = NULL;
-  dec_basis b[CX_DEGREES] = {0};
-  dkho_status s = dec_create(&d, c, DEC_UNIT);
-  if (s == DKHO_OK) s = dec_spectrum(d, k, modes, b);
-  for (int64_t i = 0; s == DKHO_OK && i < b[k].n; i++)
-    for (int64_t j = 0; j < modes; j++) out[i * modes + j] = j < b[k].count ? b[k].vec[j * b[k].n + i] : 0;
-  for (int j = 0; j < CX_DEGREES; j++) dec_basis_free(&b[j]);
-  dec_free(d);
-  return s;
+  dec_bases *b = user;
+  TRY(reach(b, c, k, modes));
+  dec_basis_rows(&b->spectral[k], modes, out);
+  return DKHO_OK;
 }
 
 static dkho_status harmonic(void *user, const cx *c, int k, int64_t *count, double **columns) {
-  (void)user;
-  dec *d = NULL;
-  dec_basis b = {0};
-  TRY(dec_create(&d, c, DEC_UNIT));
-  dkho_status s = dec_harmonic(d, k, &b);
-  dec_free(d);
-  *count = b.count;
-  *columns = b.vec;
-  b.vec = NULL;
-  dec_basis_free(&b);
-  return s;
+  dec_bases *b = user;
+  TRY(reach(b, c, k, 1));
+  const dec_basis *h = &b->harmonic[k];
+  *count = h->count;
+  if (!MEM_NEW(*columns, h->n * h->count)) return DKHO_E_MEMORY;
+  if (h->count) memcpy(*columns, h->vec, (size_t)(h->n * h->count) * sizeof **columns);
+  return DKHO_OK;
 }
 
 dkho_status dkho_dataset_import(const char *spec, const char *path, int force) {
-  import_hooks hooks = {.spectral = spectral, .harmonic = harmonic};
-  return data_import(spec, path, force, &hooks);
+  dec_bases found = {0};
+  import_hooks hooks = {.user = &found, .spectral = spectral, .harmonic = harmonic, .mesh = mesh};
+  dkho_status s = data_import(spec, path, force, &hooks);
+  dec_bases_free(&found);
+  return s;
 }
 
 dkho_status dkho_dataset_open(dkho_dataset **out, const char *path) {

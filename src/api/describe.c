@@ -43,7 +43,15 @@ static json_t *labels(const cx *c) {
   return list;
 }
 
-dkho_status api_describe_complex(const cx *c, json_t **out) {
+static json_t *describe_bases(const dec_bases *b) {
+  int64_t spectral[CX_DEGREES], harmonic[CX_DEGREES];
+  for (int k = 0; k <= b->top; k++) spectral[k] = b->spectral[k].count, harmonic[k] = b->harmonic[k].count;
+  return json_pack("{s:s, s:I, s:o, s:o}", "metric", dec_metric_name(b->metric), "modes", (json_int_t)b->modes,
+                   "spectral", counts(spectral, b->top), "harmonic", counts(harmonic, b->top));
+}
+
+static dkho_status describe_complex(const dkho_complex *shape, json_t **out) {
+  const cx *c = shape->c;
   int64_t betti[CX_DEGREES], relative[CX_DEGREES];
   cx_quality q;
   TRY(dec_betti(c, betti));
@@ -57,19 +65,20 @@ dkho_status api_describe_complex(const cx *c, json_t **out) {
   *out = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "kind", "complex", "dimension", c->dim, "space", c->gdim,
                    "simplices", counts(c->n, c->dim), "betti", counts(betti, c->dim), "betti_relative",
                    counts(relative, c->dim), "quality", quality, "labels", labels(c));
+  if (*out && shape->bases) json_object_set_new(*out, "bases", describe_bases(shape->bases));
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
 
 dkho_status dkho_complex_describe(const dkho_complex *c, char **json) {
   json_t *d = NULL;
   *json = NULL;
-  TRY(api_describe_complex(c->c, &d));
+  TRY(describe_complex(c, &d));
   return api_json(d, json);
 }
 
 /* ---- containers ---- */
 
-static json_t *shape(const st_tensor *t) {
+static json_t *extents(const st_tensor *t) {
   json_t *a = json_array();
   for (int i = 0; i < t->rank; i++) json_array_append_new(a, json_integer((json_int_t)t->shape[i]));
   return a;
@@ -79,7 +88,7 @@ static json_t *tensors(const st_file *f) {
   json_t *list = json_object();
   for (int i = 0; i < st_count(f); i++) {
     const st_tensor *t = st_at(f, i);
-    json_object_set_new(list, t->name, json_pack("{s:s, s:o}", "type", st_dtype_name(t->dtype), "shape", shape(t)));
+    json_object_set_new(list, t->name, json_pack("{s:s, s:o}", "type", st_dtype_name(t->dtype), "shape", extents(t)));
   }
   return list;
 }
@@ -120,6 +129,14 @@ static dkho_status describe_dataset(const char *path, json_t **out) {
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
 
+static dkho_status describe_mesh(const char *path, json_t **out) {
+  dkho_complex *c = NULL;
+  TRY(dkho_complex_read(&c, path));
+  dkho_status s = describe_complex(c, out);
+  dkho_complex_free(c);
+  return s;
+}
+
 static dkho_status describe_container(const char *path, json_t **out) {
   st_file *f = NULL;
   TRY(st_open(&f, path));
@@ -128,10 +145,7 @@ static dkho_status describe_container(const char *path, json_t **out) {
   if (kind && strcmp(kind, "dataset") == 0)
     s = describe_dataset(path, out);
   else if (kind && strcmp(kind, "complex") == 0) {
-    cx *c = NULL;
-    s = cx_get(&c, f, "");
-    if (s == DKHO_OK) s = api_describe_complex(c, out);
-    cx_free(c);
+    s = describe_mesh(path, out);
   } else {
     *out = json_pack("{s:s}", "kind", kind ? kind : "container");
     set_meta(*out, "version", f, "dkho.version");
@@ -167,17 +181,13 @@ static dkho_status describe_run(const char *path, json_t **out) {
 dkho_status dkho_describe(const char *path, char **json) {
   struct stat st;
   json_t *d = NULL;
-  dkho_complex *c = NULL;
   *json = NULL;
   if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
     TRY(describe_run(path, &d));
   else if (api_is_container(path))
     TRY(describe_container(path, &d));
   else {
-    TRY(dkho_complex_read(&c, path));
-    dkho_status s = api_describe_complex(c->c, &d);
-    dkho_complex_free(c);
-    TRY(s);
+    TRY(describe_mesh(path, &d));
   }
   return api_json(d, json);
 }

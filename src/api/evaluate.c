@@ -4,9 +4,24 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+static int is_file(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static dkho_status opened_file(opened *r, const char *model, const char *data) {
+  if (!data) return fail(DKHO_E_INPUT, "%s: a model file does not know where its data are; name the data set", model);
+  TRY(dataset_open(&r->d, data));
+  TRY(oper_load(&r->o, model, api_rebuild));
+  TRY(oper_matches(r->o, r->d));
+  return config_of_model(&r->cfg, r->o, r->d);
+}
 
 dkho_status opened_config(opened *r, const char *run, const char *data) {
   char path[PATH_LIMIT], *own = NULL;
+  if (is_file(run)) return opened_file(r, run, data);
   if (snprintf(path, sizeof path, "%s/config.json", run) >= PATH_LIMIT - 64)
     return fail(DKHO_E_INPUT, "the name of the run directory is too long");
   if (!data) TRY(config_data_path(path, &own));
@@ -18,9 +33,11 @@ dkho_status opened_config(opened *r, const char *run, const char *data) {
 dkho_status opened_model(opened *r, const char *run, const char *data, int threads) {
   char path[PATH_LIMIT];
   TRY(opened_config(r, run, data));
-  snprintf(path, sizeof path, "%s/best.st", run);
-  TRY(oper_load(&r->o, path));
-  TRY(oper_matches(r->o, r->d));
+  if (!r->o) {
+    snprintf(path, sizeof path, "%s/best.st", run);
+    TRY(oper_load(&r->o, path, api_rebuild));
+    TRY(oper_matches(r->o, r->d));
+  }
   TRY(pool_create(&r->threads, threads));
   return judge_create(&r->j, r->o, r->d, r->threads);
 }
@@ -45,11 +62,14 @@ static dkho_status evaluate(opened *r, const char *run, const char *split, json_
   const int64_t *sample;
   int64_t count;
   TRY(opened_split(r, split, &sample, &count));
-  TRY(judge_metrics(r->j, r->o->value, r->cfg.metrics, count, sample, result));
+  double seconds[2];
+  TRY(judge_metrics(r->j, r->o->value, r->cfg.metrics, count, sample, result, seconds));
   json_object_set_new(*result, "run", json_string(run));
   json_object_set_new(*result, "split", json_string(split));
   json_object_set_new(*result, "target", json_string(r->cfg.target));
   json_object_set_new(*result, "parameters", json_integer(r->o->p->total));
+  json_object_set_new(*result, "predict_seconds", json_real(seconds[0]));
+  json_object_set_new(*result, "judge_seconds", json_real(seconds[1]));
   return DKHO_OK;
 }
 

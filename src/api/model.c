@@ -1,14 +1,12 @@
 /* model.c: trained operators of the public header. */
 #include "api/api.h"
-#include "run/evaluate.h"
+#include "api/opened.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum { PATH_LIMIT = 4096 };
 
 /* An engine with its threads; a call takes one from the shelf and puts it back, so calls may overlap. */
 typedef struct desk {
@@ -82,7 +80,7 @@ dkho_status dkho_model_load(dkho_model **out, const char *path) {
   dkho_model *m;
   if (!MEM_NEW(m, 1)) return DKHO_E_MEMORY;
   pthread_mutex_init(&m->lock, NULL);
-  dkho_status s = oper_load(&m->o, path);
+  dkho_status s = oper_load(&m->o, path, api_rebuild);
   if (s == DKHO_OK) s = list_inputs(m);
   if (s == DKHO_OK)
     *out = m;
@@ -108,6 +106,10 @@ void dkho_model_free(dkho_model *m) {
   mem_free(m);
 }
 
+const oper *api_oper(const dkho_model *m) {
+  return m->o;
+}
+
 int dkho_model_inputs(const dkho_model *m) {
   return m->inputs;
 }
@@ -129,7 +131,7 @@ dkho_status dkho_model_output(const dkho_model *m, dkho_field_info *out) {
 dkho_status dkho_model_complex(const dkho_model *m, dkho_complex **out) {
   cx *c = NULL;
   *out = NULL;
-  TRY(cx_get(&c, m->o->source, "c0/"));
+  TRY(cx_copy(&c, m->o->site[0].c));
   return api_wrap(out, c);
 }
 
@@ -247,7 +249,7 @@ static dkho_status to_vtu(void *ctx, int complex, int64_t count, const int64_t *
     dkho_field fields[3] = {{"prediction", t->degree, t->channels, values},
                             {"reference", t->degree, t->channels, values + n},
                             {"difference", t->degree, t->channels, values + 2 * n}};
-    dkho_complex view = {o->site[complex].own};
+    dkho_complex view = {.c = o->site[complex].own};
     status = dkho_complex_export(&view, path, s->force, 3, fields);
   }
   mem_free(values);

@@ -1,4 +1,4 @@
-/* opened.h: a run directory opened for use: its data, configuration and selected model. */
+/* opened.h: a run directory, or a model file with a data set, opened for use: data, configuration and selected model. */
 #ifndef API_OPENED_H
 #define API_OPENED_H
 
@@ -16,7 +16,13 @@ typedef struct opened {
   judge *j;
 } opened;
 
-/* Data and configuration alone; data NULL: the path that the run remembers. */
+/* The complex and arrays of a benchmark, for packed model files. */
+dkho_status api_rebuild(const data_spec *spec, oper_parts *out);
+
+/* The operator inside a handle, borrowed. */
+const oper *api_oper(const dkho_model *m);
+
+/* Data and configuration alone; data NULL: the path that the run remembers. A model file needs data, and is loaded. */
 dkho_status opened_config(opened *out, const char *run, const char *data);
 /* Everything. Zero-initialise; opened_close is due whether or not it succeeds. */
 dkho_status opened_model(opened *out, const char *run, const char *data, int threads);

@@ -9,18 +9,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What each budget does. smoke is for tests; quick uses a part of the samples and epochs; paper is the paper's. */
+/* What each budget does. smoke is for tests. demo is about a minute on two cores: the full mesh where that is enough, else the
+ * coarse one. quick is a part of the samples and epochs, with ablations at most 40 minutes on two cores; its samples are as many
+ * as the mesh and the number of targets allow, and its batches small, for with few samples what counts is the number of steps.
+ * paper is the paper's. */
 static const study_budget budgets[] = {
-    {"smoke", "smoke", 64, 6, 0},
-    {"demo", "smoke", 600, 60, 0},
-    {"quick", "main", 400, 40, 0},
-    {"paper", "main", 0, 0, 1},
+    {"smoke", NULL, "smoke", 64, 6, 0, 0},     {"demo", "reaction", "main", 160, 30, 4, 0},
+    {"demo", NULL, "smoke", 600, 60, 0, 0},    {"quick", "darcy", "main", 180, 40, 4, 0},
+    {"quick", "torus", "main", 400, 40, 4, 0}, {"quick", "cavity", "main", 320, 40, 4, 0},
+    {"quick", "heat", "main", 400, 40, 4, 0},  {"quick", "reaction", "main", 480, 40, 4, 0},
+    {"paper", NULL, "main", 0, 0, 0, 1},
 };
 enum { BUDGETS = sizeof budgets / sizeof *budgets };
 
-const study_budget *study_budget_of(const char *name) {
+const study_budget *study_budget_of(const char *name, const char *of) {
   for (int i = 0; i < BUDGETS; i++)
-    if (strcmp(budgets[i].name, name) == 0) return &budgets[i];
+    if (strcmp(budgets[i].name, name) == 0 && (!budgets[i].problem || strcmp(budgets[i].problem, of) == 0))
+      return &budgets[i];
   fail(DKHO_E_INPUT, "unknown budget '%s'; there are smoke, demo, quick, paper", name);
   return NULL;
 }
@@ -59,6 +64,19 @@ static void add_run(study *s, const data_recipe *r, const char *size, const char
   study_path(s, part, run->dir);
 }
 
+static int has(const study_run *r, const char *name) {
+  char path[PATH_LIMIT];
+  snprintf(path, sizeof path, "%.*s/%s", PATH_LIMIT - 64, r->dir, name);
+  return file_exists(path);
+}
+
+/* A variant is part of the study when it is asked for, or when it was and is finished. */
+static void add_variant(study *s, const data_recipe *r, const char *size, const char *variant) {
+  int before = s->runs;
+  add_run(s, r, size, variant);
+  if (s->runs > before && !s->o->ablations && !has(&s->run[before], "result.json")) s->runs = before;
+}
+
 static dkho_status list_runs(study *s) {
   const char *size = s->o->size;
   if (size && strcmp(size, "small") != 0 && strcmp(size, "large") != 0 && strcmp(size, "both") != 0)
@@ -74,10 +92,9 @@ static dkho_status list_runs(study *s) {
     wanted++;
     if (small) add_run(s, r, "small", "full");
     if (large) add_run(s, r, "large", "full");
-    if (!s->o->ablations) continue;
-    add_run(s, r, small ? "small" : "large", "no_dirac");
-    add_run(s, r, small ? "small" : "large", "no_phase");
-    if (r->harmonic) add_run(s, r, small ? "small" : "large", "no_harmonic");
+    add_variant(s, r, small ? "small" : "large", "no_dirac");
+    add_variant(s, r, small ? "small" : "large", "no_phase");
+    if (r->harmonic) add_variant(s, r, small ? "small" : "large", "no_harmonic");
   }
   if (!wanted) return fail(DKHO_E_INPUT, "problem %s has no target '%s'; it has %s", s->p->name, s->o->target, names);
   return DKHO_OK;
@@ -89,10 +106,14 @@ static dkho_status list_runs(study *s) {
 static dkho_status check_plan(const study *s) {
   char path[PATH_LIMIT];
   json_t *old = NULL,
-         *plan = json_pack("{s:s, s:s, s:s, s:I, s:i, s:I}", "problem", s->p->name, "budget", s->budget.name,
+         *plan = json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:I}", "problem", s->p->name, "budget", s->budget.name,
                            "resolution", s->budget.resolution, "samples", (json_int_t)s->budget.samples, "epochs",
-                           s->budget.epochs, "seed", (json_int_t)s->o->seed);
+                           s->budget.epochs, "batch", s->budget.batch, "seed", (json_int_t)s->o->seed);
   if (!plan) return fail(DKHO_E_MEMORY, "no memory for a JSON object");
+  if (s->o->optimizer) json_object_set_new(plan, "optimizer", json_string(s->o->optimizer));
+  if (s->o->schedule) json_object_set_new(plan, "schedule", json_string(s->o->schedule));
+  if (s->o->lr > 0) json_object_set_new(plan, "lr", json_real(s->o->lr));
+  if (s->o->warmup > 0) json_object_set_new(plan, "warmup", json_integer(s->o->warmup));
   study_path(s, "plan.json", path);
   if (!file_exists(path)) return config_save_json(plan, path, 0);
   dkho_status st = config_load_json(path, &old);
@@ -131,14 +152,10 @@ static dkho_status make_data(study *s) {
 static void train_options(const study *s, const study_run *r, dkho_train_options *o) {
   dkho_train_defaults(o);
   o->target = r->recipe->target, o->size = r->size, o->variant = r->variant;
-  o->epochs = s->budget.epochs, o->seed = s->o->seed, o->threads = s->o->threads;
+  o->epochs = s->budget.epochs, o->batch = s->budget.batch, o->seed = s->o->seed, o->threads = s->o->threads;
+  o->optimizer = s->o->optimizer, o->schedule = s->o->schedule, o->warmup = s->o->warmup;
+  if (s->o->lr > 0) o->lr = s->o->lr;
   o->stop = s->o->stop, o->stop_user = s->o->stop_user;
-}
-
-static int has(const study_run *r, const char *name) {
-  char path[PATH_LIMIT];
-  snprintf(path, sizeof path, "%.*s/%s", PATH_LIMIT - 64, r->dir, name);
-  return file_exists(path);
 }
 
 /* Epochs that a run has behind it: lines of its history. */
@@ -212,17 +229,18 @@ static void study_close(study *s) {
 }
 
 static dkho_status study_plan(study *s, const char *problem_name, const char *dir, const dkho_reproduce_options *o) {
-  const study_budget *b = study_budget_of(o->budget ? o->budget : "quick");
+  TRY(problem_find(problem_name, &s->p));
+  const study_budget *b = study_budget_of(o->budget ? o->budget : "quick", s->p->name);
   if (!b) return DKHO_E_INPUT;
   s->o = o, s->budget = *b;
   if (o->samples) s->budget.samples = o->samples;
   if (o->epochs) s->budget.epochs = o->epochs;
-  TRY(problem_find(problem_name, &s->p));
   if (strlen(dir) > PATH_LIMIT - 400) return fail(DKHO_E_INPUT, "the name of the folder is too long");
   snprintf(s->root, sizeof s->root, "%s", dir);
   snprintf(s->dir, sizeof s->dir, "%s/%s", dir, s->p->name);
   study_path(s, "data.st", s->data);
-  return list_runs(s);
+  TRY(list_runs(s));
+  return study_check_figures(s);
 }
 
 static dkho_status study_do(study *s) {

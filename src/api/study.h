@@ -10,12 +10,13 @@
 enum { STUDY_RUNS = 64 };
 
 typedef struct study_budget {
-  const char *name, *resolution;
-  int64_t samples; /* 0: the benchmark's own number */
-  int epochs;      /* 0: the recipe's */
-  int large;       /* 1: the large model too */
+  const char *name, *problem; /* problem NULL: every other one */
+  const char *resolution;
+  int64_t samples;   /* 0: the benchmark's own number */
+  int epochs, batch; /* 0: the recipe's */
+  int large;         /* 1: the large model too */
 } study_budget;
-const study_budget *study_budget_of(const char *name); /* NULL after fail() */
+const study_budget *study_budget_of(const char *name, const char *of); /* NULL after fail() */
 
 typedef struct study_run {
   const data_recipe *recipe;
@@ -44,11 +45,26 @@ const study_run *study_full_run(const study *s, const char *target, const char *
 dkho_status study_judge(study *s, json_t **result);
 /* table.md, table.csv and result.json in `root` from the result objects of its problems (an array). */
 dkho_status study_tables(const char *root, json_t *problems);
-/* Training curves, fields, ablations, parameters against error; result: of study_judge. */
+
+/* Figures, each in every format. A study has
+ *   training    validation error by epoch
+ *   fields      per target the test sample that the largest full model predicts best
+ *   models      that sample as each model of the target predicts it         (a target with several models)
+ *   ablations   error by variant, the paper's beside                          (with ablations)
+ *   parameters  error against parameters, the paper's among them          (two points at least)
+ *   phase       the chosen cases of the phase diagnostic
+ * Refuses what the caller asks for and the study has not, with what it has. */
+dkho_status study_check_figures(const study *s);
+int study_draws(const study *s, const char *name); /* it has the figure, and it is wanted */
+/* All but the phase; result: of study_judge. */
 dkho_status study_figures(const study *s, const json_t *result);
-/* figures/PROBLEM-phase.*: the chosen cases. */
+dkho_status study_training_figure(const study *s);
+dkho_status study_ablation_figure(const study *s, const json_t *result);
+dkho_status study_parameter_figure(const study *s, const json_t *result);
 dkho_status study_phase_figure(const study *s, const cx *c, const phase_result *found);
-/* "ROOT/figures/PROBLEM-NAME.ENDING"; the folder is made when it is missing. */
-dkho_status study_figure_path(const study *s, const char *name, const char *ending, char *out);
+/* "ROOT/figures/PROBLEM-NAME.FORMAT"; the folder is made when it is missing. */
+dkho_status study_figure_path(const study *s, const char *name, const char *format, char *out);
+enum { STUDY_FORMATS = 3 };
+extern const char *const study_format[STUDY_FORMATS];
 
 #endif

@@ -1,82 +1,91 @@
-/* study_figure.c: the figures of a study, each as PNG and PDF. */
+/* study_figure.c: which figures a study has, and those of fields: what the models predict, where the phase works. */
 #include "api/study.h"
 
 #include "report/figure.h"
+#include "run/paper.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const endings[] = {"png", "pdf"};
-enum { ENDINGS = 2, PANELS = 8, POINTS = 64 };
+enum { PANELS = 8 };
 
-dkho_status study_figure_path(const study *s, const char *name, const char *ending, char *out) {
+const char *const study_format[STUDY_FORMATS] = {"png", "svg", "pdf"};
+
+dkho_status study_figure_path(const study *s, const char *name, const char *format, char *out) {
   snprintf(out, PATH_LIMIT, "%.*s/figures", PATH_LIMIT - 400, s->root);
   TRY(file_mkdir(out));
-  snprintf(out, PATH_LIMIT, "%.*s/figures/%s-%s.%s", PATH_LIMIT - 400, s->root, s->p->name, name, ending);
+  snprintf(out, PATH_LIMIT, "%.*s/figures/%s-%s.%s", PATH_LIMIT - 400, s->root, s->p->name, name, format);
   return DKHO_OK;
 }
 
-/* ---- training curves ---- */
+/* ---- which there are ---- */
 
-/* The history of a run: epochs and validation errors. */
-static dkho_status read_history(const study_run *r, arena *mem, int64_t *n, double **epoch, double **error) {
-  char path[PATH_LIMIT];
-  file_map m;
-  snprintf(path, sizeof path, "%.*s/metrics.csv", PATH_LIMIT - 64, r->dir);
-  TRY(file_map_open(&m, path));
-  int64_t lines = 0;
-  for (size_t i = 0; i < m.size; i++) lines += m.bytes[i] == '\n';
-  *n = 0;
-  dkho_status s = ARENA_NEW(mem, *epoch, lines + 1) && ARENA_NEW(mem, *error, lines + 1) ? DKHO_OK : DKHO_E_MEMORY;
-  for (size_t at = 0; s == DKHO_OK && at < m.size;) {
-    char line[256];
-    size_t end = at;
-    while (end < m.size && m.bytes[end] != '\n') end++;
-    size_t length = end - at < sizeof line - 1 ? end - at : sizeof line - 1;
-    memcpy(line, m.bytes + at, length);
-    line[length] = 0;
-    if (*n < lines && sscanf(line, "%lf,%*f,%*f,%lf", &(*epoch)[*n], &(*error)[*n]) == 2) ++*n;
-    at = end + 1;
-  }
-  file_map_close(&m);
-  return s;
+static const char *const figure_names[] = {"training", "fields", "models", "ablations", "parameters", "phase"};
+enum { FIGURES = sizeof figure_names / sizeof *figure_names };
+
+static int models_of(const study *s, const data_recipe *r) {
+  int n = 0;
+  for (int i = 0; i < s->runs; i++) n += s->run[i].recipe == r;
+  return n;
 }
 
-static dkho_status training_figure(const study *s) {
-  chart panel[PANELS] = {{0}};
-  chart_series series[PANELS][STUDY_RUNS];
-  int panels = 0;
-  arena mem = {0};
-  dkho_status st = DKHO_OK;
-  for (int i = 0; st == DKHO_OK && i < s->p->recipes && panels < PANELS; i++) {
-    int count = 0;
-    for (int k = 0; st == DKHO_OK && k < s->runs; k++) {
-      const study_run *r = &s->run[k];
-      if (r->recipe != &s->p->recipe[i]) continue;
-      double *x = NULL, *y = NULL;
-      int64_t n = 0;
-      st = read_history(r, &mem, &n, &x, &y);
-      series[panels][count] = (chart_series){.name = r->name, .n = n, .x = x, .y = y, .colour = count, .line = 1};
-      count++;
-    }
-    if (!count) continue;
-    panel[panels] = (chart){.title = s->p->recipe[i].target,
-                            .x_label = "epoch",
-                            .y_label = "validation RelL2",
-                            .log_y = 1,
-                            .series = count,
-                            .at = series[panels]};
-    panels++;
+/* Points of the parameter chart: printed methods, and our full models. */
+static int points_of(const study *s, const data_recipe *r) {
+  int n = (study_full_run(s, r->target, "small") != NULL) + (study_full_run(s, r->target, "large") != NULL), count;
+  const paper_row *all = paper_rows(&count);
+  for (int i = 0; n && i < count; i++)
+    n += all[i].params_k > 0 && strcmp(all[i].problem, s->p->name) == 0 && strcmp(all[i].target, r->target) == 0;
+  return n;
+}
+
+static int has_figure(const study *s, const char *name) {
+  int models = 0, points = 0, ablations = 0;
+  for (int i = 0; i < s->runs; i++) ablations |= strcmp(s->run[i].variant, "full") != 0;
+  for (int i = 0; i < s->p->recipes; i++) {
+    models |= models_of(s, &s->p->recipe[i]) > 1;
+    points |= points_of(s, &s->p->recipe[i]) > 1;
   }
-  for (int e = 0; st == DKHO_OK && panels && e < ENDINGS; e++) {
-    char path[PATH_LIMIT];
-    st = study_figure_path(s, "training", endings[e], path);
-    if (st == DKHO_OK) st = figure_charts(path, 1, panels, panel);
+  if (strcmp(name, "models") == 0) return models;
+  if (strcmp(name, "parameters") == 0) return points;
+  return strcmp(name, "ablations") == 0 ? ablations : 1;
+}
+
+/* The next name of a list with commas, "" at its end; moves *list on. */
+static void next_name(const char **list, char out[32]) {
+  size_t n = strcspn(*list, ",");
+  snprintf(out, 32, "%.*s", (int)(n < 31 ? n : 31), *list);
+  *list += n + ((*list)[n] == ',');
+}
+
+int study_draws(const study *s, const char *name) {
+  const char *list = s->o->figures;
+  char one[32];
+  int wanted = !list;
+  while (list && *list && !wanted) {
+    next_name(&list, one);
+    wanted = strcmp(one, name) == 0;
   }
-  arena_free(&mem);
-  return st;
+  return wanted && has_figure(s, name);
+}
+
+dkho_status study_check_figures(const study *s) {
+  const char *list = s->o->figures;
+  char one[32], known[128] = "";
+  for (int i = 0; i < FIGURES; i++) {
+    size_t used = strlen(known);
+    if (has_figure(s, figure_names[i]))
+      snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", figure_names[i]);
+  }
+  while (list && *list) {
+    next_name(&list, one);
+    int found = 0;
+    for (int i = 0; i < FIGURES; i++) found |= strcmp(one, figure_names[i]) == 0 && has_figure(s, one);
+    if (!found)
+      return fail(DKHO_E_INPUT, "%s, as it is asked for here, has no figure '%s'; it has %s", s->p->name, one, known);
+  }
+  return DKHO_OK;
 }
 
 /* ---- fields ---- */
@@ -116,43 +125,57 @@ static dkho_status in_double(arena *mem, int64_t n, const float *from, const dou
   return DKHO_OK;
 }
 
-static dkho_status fill_row(const study *of, const opened *r, const char *target, arena *mem, figure_sample *row) {
-  const data_field *all = dataset_field(of->d);
-  int field = dataset_find(of->d, target);
-  const data_field *t = &all[field];
-  const cx *c = dataset_cx(of->d, 0);
-  int64_t n = c->n[t->degree] * t->channels, count;
-  const int64_t *test;
-  char *note;
-  best_sample best = {.r = r, .error = INFINITY};
-  TRY(opened_split(r, "test", &test, &count));
-  if (!ARENA_NEW(mem, best.field, n) || !ARENA_NEW(mem, note, 64)) return DKHO_E_MEMORY;
-  TRY(judge_predict(r->j, r->o->value, count, test, NULL, keep_best, &best));
-  snprintf(note, 64, "sample %lld, RelL2 %.4f", (long long)best.sample, best.error);
-  *row = (figure_sample){.title = t->name,
-                         .note = note,
-                         .c = c,
-                         .reference = {t->name, t->degree, t->channels, NULL},
-                         .prediction = {t->name, t->degree, t->channels, best.field}};
-  TRY(in_double(mem, n, dataset_value(of->d, field, best.sample), &row->reference.data));
-  for (int i = 0; i < dataset_fields(of->d); i++) {
+/* The first input of the data set, which a row begins with. */
+static dkho_status fill_input(const dataset *d, int64_t sample, arena *mem, mesh_field *out) {
+  const data_field *all = dataset_field(d);
+  for (int i = 0; i < dataset_fields(d); i++) {
     if (all[i].role != DATA_INPUT) continue;
-    row->input = (mesh_field){all[i].name, all[i].degree, all[i].channels, NULL};
-    return in_double(mem, c->n[all[i].degree] * all[i].channels, dataset_value(of->d, i, best.sample),
-                     &row->input.data);
+    *out = (mesh_field){all[i].name, all[i].degree, all[i].channels, NULL};
+    return in_double(mem, dataset_cx(d, 0)->n[all[i].degree] * all[i].channels, dataset_value(d, i, sample),
+                     &out->data);
   }
   return DKHO_OK;
 }
 
-/* One row: the test sample that the run predicts best, as in the paper's figures. */
-static dkho_status field_row(const study *s, const study_run *run, arena *mem, figure_sample *row) {
+/* Sample *sample; with -1 the test sample of least error, which it then is. What the row keeps is d's, which outlives r. */
+static dkho_status fill_row(const dataset *d, const opened *r, arena *mem, int64_t *sample, figure_sample *row) {
+  const data_field *t = &dataset_field(d)[r->o->target];
+  const cx *c = dataset_cx(d, 0);
+  int64_t n = c->n[t->degree] * t->channels, count = 1;
+  const int64_t *list = sample;
+  char *note;
+  best_sample best = {.r = r, .sample = *sample, .error = INFINITY};
+  if (*sample < 0) TRY(opened_split(r, "test", &list, &count));
+  if (!ARENA_NEW(mem, best.field, n) || !ARENA_NEW(mem, note, 64)) return DKHO_E_MEMORY;
+  TRY(judge_predict(r->j, r->o->value, count, list, NULL, keep_best, &best));
+  if (best.sample < 0) return fail(DKHO_E_INPUT, "no test sample of '%s' to show", t->name);
+  snprintf(note, 64, "sample %lld, RelL2 %.4f", (long long)best.sample, best.error);
+  row->note = note, row->c = c;
+  row->reference = (mesh_field){t->name, t->degree, t->channels, NULL};
+  row->prediction = (mesh_field){t->name, t->degree, t->channels, best.field};
+  *sample = best.sample;
+  TRY(in_double(mem, n, dataset_value(d, r->o->target, best.sample), &row->reference.data));
+  return fill_input(d, best.sample, mem, &row->input);
+}
+
+static dkho_status field_row(const study *s, const study_run *run, arena *mem, int64_t *sample, figure_sample *row) {
   opened r = {0};
   dkho_status st = opened_model(&r, run->dir, s->data, s->o->threads);
-  if (st == DKHO_OK) st = fill_row(s, &r, run->recipe->target, mem, row);
+  if (st == DKHO_OK) st = fill_row(s->d, &r, mem, sample, row);
   opened_close(&r);
   return st;
 }
 
+static dkho_status draw_rows(const study *s, const char *name, int shared, int rows, const figure_sample *row) {
+  for (int e = 0; e < STUDY_FORMATS; e++) {
+    char path[PATH_LIMIT];
+    TRY(study_figure_path(s, name, study_format[e], path));
+    TRY(figure_fields(path, 1, shared, rows, row));
+  }
+  return DKHO_OK;
+}
+
+/* A row per target: the test sample that its full model predicts best, as in the paper's figures. */
 static dkho_status field_figure(const study *s) {
   figure_sample row[PANELS] = {{0}};
   arena mem = {0};
@@ -160,126 +183,44 @@ static dkho_status field_figure(const study *s) {
   dkho_status st = DKHO_OK;
   for (int i = 0; st == DKHO_OK && i < s->p->recipes && rows < PANELS; i++) {
     const study_run *run = study_full_run(s, s->p->recipe[i].target, NULL);
-    if (run) st = field_row(s, run, &mem, &row[rows++]);
+    int64_t sample = -1;
+    if (!run) continue;
+    row[rows].title = run->recipe->target;
+    st = field_row(s, run, &mem, &sample, &row[rows++]);
   }
-  for (int e = 0; st == DKHO_OK && e < ENDINGS; e++) {
-    char path[PATH_LIMIT];
-    st = study_figure_path(s, "fields", endings[e], path);
-    if (st == DKHO_OK) st = figure_fields(path, 1, 0, rows, row);
-  }
+  if (st == DKHO_OK) st = draw_rows(s, "fields", 0, rows, row);
   arena_free(&mem);
   return st;
 }
 
-/* ---- charts from the result ---- */
-
-static double row_error(const json_t *target, const char *source, const char *name) {
-  size_t i;
-  json_t *row;
-  json_array_foreach(json_object_get(target, "rows"), i, row) {
-    const char *from = json_string_value(json_object_get(row, "source")),
-               *called = json_string_value(json_object_get(row, "name"));
-    if (!from || !called || strcmp(from, source) != 0 || strcmp(called, name) != 0) continue;
-    const json_t *v = json_object_get(json_object_get(row, "metrics"), "rel_l2");
-    if (json_is_number(v)) return json_number_value(v);
+/* A row per model of a target, the full one first, all on the sample that it predicts best. */
+static dkho_status model_figure(const study *s, const data_recipe *r) {
+  figure_sample row[PANELS] = {{0}};
+  char name[96];
+  arena mem = {0};
+  const study_run *best = study_full_run(s, r->target, NULL);
+  int64_t sample = -1;
+  int rows = 1;
+  row[0].title = best->name;
+  dkho_status st = field_row(s, best, &mem, &sample, &row[0]);
+  for (int i = 0; st == DKHO_OK && i < s->runs && rows < PANELS; i++) {
+    if (s->run[i].recipe != r || &s->run[i] == best) continue;
+    row[rows].title = s->run[i].name;
+    st = field_row(s, &s->run[i], &mem, &sample, &row[rows++]);
   }
-  return NAN;
-}
-
-/* Ours and, when there are any, the paper's ablations: groups are targets, bars variants. */
-static dkho_status ablation_figure(const study *s, const json_t *result) {
-  static const char *const variants[] = {"full", "no_dirac", "no_phase", "no_harmonic"};
-  const json_t *targets = json_object_get(result, "targets");
-  const char *group[PANELS], *const sources[] = {"ours", "paper"},
-                                    *size = s->o->size && strcmp(s->o->size, "large") == 0 ? "large" : "small";
-  double value[2][PANELS * 4];
-  int groups = (int)(json_array_size(targets) < PANELS ? json_array_size(targets) : PANELS), printed = 0;
-  for (int g = 0; g < groups; g++) {
-    const json_t *t = json_array_get(targets, (size_t)g);
-    group[g] = json_string_value(json_object_get(t, "target"));
-    for (int p = 0; p < 2; p++)
-      for (int v = 0; v < 4; v++) {
-        char name[64];
-        snprintf(name, sizeof name, "DKHO-%s%s%s", p ? "small" : size, v ? ", " : "", v ? variants[v] : "");
-        value[p][g * 4 + v] = row_error(t, sources[p], name);
-        printed |= p && isfinite(value[p][g * 4 + v]);
-      }
-  }
-  bars panel[2];
-  char title[64];
-  snprintf(title, sizeof title, "ours, budget %s", s->budget.name);
-  for (int p = 0; p < 2; p++)
-    panel[p] = (bars){p ? "paper" : title, "test RelL2", 1, groups, 4, group, variants, value[p], NULL};
-  for (int e = 0; e < ENDINGS; e++) {
-    char path[PATH_LIMIT];
-    TRY(study_figure_path(s, "ablations", endings[e], path));
-    TRY(figure_bars(path, 1, printed ? 2 : 1, panel));
-  }
-  return DKHO_OK;
-}
-
-/* Points (parameters, RelL2) of one source on a target; ablations are left to their own figure. */
-static int64_t collect(const json_t *target, const char *source, double *x, double *y, const char **label) {
-  int64_t n = 0;
-  size_t i;
-  json_t *row;
-  json_array_foreach(json_object_get(target, "rows"), i, row) {
-    const char *from = json_string_value(json_object_get(row, "source"));
-    const json_t *p = json_object_get(row, "parameters"),
-                 *v = json_object_get(json_object_get(row, "metrics"), "rel_l2");
-    if (n == POINTS || !from || strcmp(from, source) != 0 ||
-        strchr(json_string_value(json_object_get(row, "name")), ',') || !json_is_number(p) || !json_is_number(v))
-      continue;
-    x[n] = json_number_value(p), y[n] = json_number_value(v);
-    label[n++] = json_string_value(json_object_get(row, "name"));
-  }
-  return n;
-}
-
-static dkho_status parameter_figure(const study *s, const json_t *result) {
-  static const char *const sources[] = {"paper", "ours"};
-  const json_t *targets = json_object_get(result, "targets");
-  chart panel[PANELS] = {{0}};
-  chart_series series[PANELS][2];
-  struct points {
-    double x[POINTS], y[POINTS];
-    const char *label[POINTS];
-  } * at;
-  int panels = (int)(json_array_size(targets) < PANELS ? json_array_size(targets) : PANELS);
-  if (!MEM_NEW(at, 2 * PANELS)) return DKHO_E_MEMORY;
-  for (int g = 0; g < panels; g++) {
-    const json_t *t = json_array_get(targets, (size_t)g);
-    int count = 0;
-    for (int k = 0; k < 2; k++) {
-      struct points *p = &at[2 * g + k];
-      int64_t n = collect(t, sources[k], p->x, p->y, p->label);
-      if (n)
-        series[g][count++] =
-            (chart_series){.name = sources[k], .n = n, .x = p->x, .y = p->y, .colour = k, .dots = 1, .label = p->label};
-    }
-    panel[g] = (chart){.title = json_string_value(json_object_get(t, "target")),
-                       .x_label = "parameters",
-                       .y_label = "test RelL2",
-                       .log_x = 1,
-                       .log_y = 1,
-                       .series = count,
-                       .at = series[g]};
-  }
-  dkho_status st = DKHO_OK;
-  for (int e = 0; st == DKHO_OK && e < ENDINGS; e++) {
-    char path[PATH_LIMIT];
-    st = study_figure_path(s, "parameters", endings[e], path);
-    if (st == DKHO_OK) st = figure_charts(path, 1, panels, panel);
-  }
-  mem_free(at);
+  snprintf(name, sizeof name, "models-%.60s", r->target);
+  if (st == DKHO_OK) st = draw_rows(s, name, 1, rows, row);
+  arena_free(&mem);
   return st;
 }
 
 dkho_status study_figures(const study *s, const json_t *result) {
-  TRY(training_figure(s));
-  TRY(field_figure(s));
-  if (s->o->ablations) TRY(ablation_figure(s, result));
-  return parameter_figure(s, result);
+  if (study_draws(s, "training")) TRY(study_training_figure(s));
+  if (study_draws(s, "fields")) TRY(field_figure(s));
+  for (int i = 0; study_draws(s, "models") && i < s->p->recipes; i++)
+    if (models_of(s, &s->p->recipe[i]) > 1) TRY(model_figure(s, &s->p->recipe[i]));
+  if (study_draws(s, "ablations")) TRY(study_ablation_figure(s, result));
+  return study_draws(s, "parameters") ? study_parameter_figure(s, result) : DKHO_OK;
 }
 
 /* ---- phase ---- */
@@ -354,9 +295,9 @@ dkho_status study_phase_figure(const study *s, const cx *c, const phase_result *
         .title = title[i], .c = c, .degree = f->degree, .dice = a->dice, .lift = a->lift, .enrichment = a->enrichment};
     st = phase_masks(f, f->chosen[i], &mem, &panel[i]);
   }
-  for (int e = 0; st == DKHO_OK && e < ENDINGS; e++) {
+  for (int e = 0; st == DKHO_OK && e < STUDY_FORMATS; e++) {
     char path[PATH_LIMIT];
-    st = study_figure_path(s, "phase", endings[e], path);
+    st = study_figure_path(s, "phase", study_format[e], path);
     if (st == DKHO_OK) st = figure_phase(path, 1, 1, f->cases, panel);
   }
   arena_free(&mem);

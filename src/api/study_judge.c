@@ -113,7 +113,7 @@ static dkho_status make_phase(study *s, const void *what, json_t **out) {
   json_t *other = st == DKHO_OK ? phase_json(&found) : NULL;
   phase_free(&found);
   if (st == DKHO_OK) st = api_phase(&r, 0, &plain, &found);
-  if (st == DKHO_OK) st = study_phase_figure(s, r.o->site[0].c, &found);
+  if (st == DKHO_OK && study_draws(s, "phase")) st = study_phase_figure(s, r.o->site[0].c, &found);
   if (st == DKHO_OK && (*out = phase_json(&found))) {
     json_object_del(*out, "each");
     json_object_set_new(*out, "run", json_string(run->name));
@@ -156,28 +156,67 @@ static void add_paper_rows(const study *s, const char *target, json_t *rows) {
   }
 }
 
+/* Least validation error of the first nine tenths of the epochs over that of all, minus one; NaN without a history. */
+static double late_fall(const study_run *r) {
+  char path[PATH_LIMIT], line[256];
+  double early = INFINITY, least = INFINITY, error, epochs = 0;
+  snprintf(path, sizeof path, "%.*s/metrics.csv", PATH_LIMIT - 64, r->dir);
+  for (int pass = 0; pass < 2; pass++) {
+    FILE *f = fopen(path, "r");
+    double epoch;
+    while (f && fgets(line, sizeof line, f)) {
+      if (sscanf(line, "%lf,%*f,%*f,%lf", &epoch, &error) != 2) continue;
+      if (pass == 0)
+        epochs = epoch, least = fmin(least, error);
+      else if (epoch <= floor(0.9 * epochs))
+        early = fmin(early, error);
+    }
+    if (f) fclose(f);
+  }
+  return isfinite(early) && least > 0 ? early / least - 1 : NAN;
+}
+
+/* The settings that tables name, from the run's own configuration. */
+static dkho_status training_of(const study_run *r, json_t **out) {
+  char path[PATH_LIMIT];
+  json_t *config = NULL;
+  snprintf(path, sizeof path, "%.*s/config.json", PATH_LIMIT - 64, r->dir);
+  TRY(config_load_json(path, &config));
+  json_t *optimizer = json_object_get(config, "optimizer"), *schedule = json_object_get(config, "schedule");
+  double fall = late_fall(r);
+  *out = json_pack("{s:s, s:s, s:O, s:O, s:O, s:O, s:o}", "optimizer",
+                   optimizer ? json_string_value(optimizer) : optim_name(OPTIM_ADAMW), "schedule",
+                   schedule ? json_string_value(schedule) : lr_name(LR_COSINE), "lr", json_object_get(config, "lr"),
+                   "batch", json_object_get(config, "batch"), "warmup", json_object_get(config, "warmup"), "ema",
+                   json_object_get(config, "ema"), "late_fall", isfinite(fall) ? json_real(fall) : json_null());
+  json_decref(config);
+  return *out ? DKHO_OK : fail(DKHO_E_FORMAT, "%s: its config.json is not complete", r->dir);
+}
+
 static dkho_status add_run_row(study *s, const study_run *r, json_t *classical, json_t *rows) {
   char path[PATH_LIMIT], name[128];
-  json_t *result = NULL, *cost = NULL;
+  json_t *result = NULL, *cost = NULL, *how = NULL;
   snprintf(path, sizeof path, "%.*s/result.json", PATH_LIMIT - 64, r->dir);
   TRY(config_load_json(path, &result));
   snprintf(path, sizeof path, "%.*s/cost.json", PATH_LIMIT - 64, r->dir);
   cost_of what = {r, json_object_size(classical) ? classical : NULL};
   dkho_status st = part(s, path, make_cost, &what, &cost);
+  if (st == DKHO_OK) st = training_of(r, &how);
   int full = strcmp(r->variant, "full") == 0;
   snprintf(name, sizeof name, "DKHO-%s%s%s", r->size, full ? "" : ", ", full ? "" : r->variant);
   if (st == DKHO_OK) {
     json_t *row =
-        json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "name", name, "source", "ours", "run", r->name,
-                  "parameters", json_object_get(result, "parameters"), "epochs", json_object_get(result, "epochs"),
-                  "best_epoch", json_object_get(result, "best_epoch"), "val_rel_l2",
+        json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "name", name, "source", "ours", "run",
+                  r->name, "parameters", json_object_get(result, "parameters"), "epochs",
+                  json_object_get(result, "epochs"), "best_epoch", json_object_get(result, "best_epoch"), "val_rel_l2",
                   json_object_get(result, "val_rel_l2"), "seconds", json_object_get(result, "seconds"), "cost", cost,
-                  "metrics", json_object_get(json_object_get(result, "test"), "metrics"));
+                  "metrics", json_object_get(json_object_get(result, "test"), "metrics"), "training", how);
     st = row ? DKHO_OK : fail(DKHO_E_FORMAT, "%s: its result.json is not complete", r->dir);
     if (row) json_array_append_new(rows, row);
   }
   json_decref(result);
   json_decref(cost);
+  json_decref(how);
   return st;
 }
 
@@ -267,7 +306,7 @@ static dkho_status add_phase(study *s, json_t *result) {
   snprintf(name, sizeof name, "phase-%s.json", run->name);
   study_path(s, name, path);
   TRY(study_figure_path(s, "phase", "png", figure));
-  if (!file_exists(figure)) remove(path);
+  if (study_draws(s, "phase") && !file_exists(figure)) remove(path);
   TRY(part(s, path, make_phase, run, &found));
   if (printed && strcmp(printed->target, run->recipe->target) == 0)
     json_object_set_new(found, "paper", paper_population(printed));
@@ -284,11 +323,12 @@ dkho_status study_judge(study *s, json_t **out) {
     if (study_full_run(s, s->p->recipe[i].target, NULL)) st = judge_target(s, &s->p->recipe[i], classical, targets);
   const cx *c = dataset_cx(s->d, 0);
   if (st == DKHO_OK) {
-    *out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:o, s:i, s:I, s:[IIII], s:O, s:O}", "problem", s->p->name, "version",
-                     dkho_version(), "budget", s->budget.name, "resolution", s->budget.resolution, "epochs",
-                     s->budget.epochs, "samples", split_sizes(s), "threads", pool_width(s->threads), "seed",
-                     (json_int_t)s->o->seed, "simplices", (json_int_t)c->n[0], (json_int_t)c->n[1], (json_int_t)c->n[2],
-                     (json_int_t)c->n[3], "classical", classical, "targets", targets);
+    *out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:i, s:I, s:[IIII], s:O, s:O}", "problem", s->p->name,
+                     "version", dkho_version(), "budget", s->budget.name, "resolution", s->budget.resolution, "epochs",
+                     s->budget.epochs, "batch", s->budget.batch, "samples", split_sizes(s), "threads",
+                     pool_width(s->threads), "seed", (json_int_t)s->o->seed, "simplices", (json_int_t)c->n[0],
+                     (json_int_t)c->n[1], (json_int_t)c->n[2], (json_int_t)c->n[3], "classical", classical, "targets",
+                     targets);
     st = *out ? add_pairs(s, *out) : fail(DKHO_E_MEMORY, "no memory for a JSON object");
     if (st == DKHO_OK) st = add_phase(s, *out);
   }

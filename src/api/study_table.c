@@ -17,22 +17,29 @@ static double number(const json_t *o, const char *key) {
   return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* Four digits, as the paper prints: 0.0123, 1.23e-05; a dash for nothing. */
-static void figure_text(double v, char out[32]) {
-  if (!isfinite(v))
+/* Four digits, as the paper prints: 0.0123, 1.23e-05; a dash for a figure that is not there, n/a for one that cannot be: what it
+ * refers to vanishes. */
+static void figure_text(const json_t *value, char out[32]) {
+  double v = json_number_value(value);
+  if (!value)
     snprintf(out, 32, "-");
+  else if (!json_is_number(value))
+    snprintf(out, 32, "n/a");
   else if (v == 0 || (fabs(v) >= 1e-3 && fabs(v) < 1e4))
     snprintf(out, 32, "%.4f", v);
   else
     snprintf(out, 32, "%.3e", v);
 }
 
-/* Where a row's figures come from. */
-static void origin(const json_t *whole, const json_t *row, char out[64]) {
+/* Where a row's figures come from; what was trained says how long. */
+static void origin(const json_t *row, char out[64]) {
+  double epochs = number(row, "epochs");
   if (strcmp(text(row, "source"), "paper") == 0)
     snprintf(out, 64, "paper");
+  else if (isfinite(epochs))
+    snprintf(out, 64, "ours, %.0f epochs", epochs);
   else
-    snprintf(out, 64, "ours, %s", text(whole, "budget"));
+    snprintf(out, 64, "ours");
 }
 
 static dkho_status put_table(file_out *f, table *t) {
@@ -45,18 +52,18 @@ static dkho_status put_table(file_out *f, table *t) {
 
 enum { COLUMNS_MAX = 24 };
 
-static dkho_status fill_target(table *t, const json_t *whole, const json_t *target) {
+static dkho_status fill_target(table *t, const json_t *target) {
   size_t i, k;
   json_t *row, *metric;
   json_array_foreach(json_object_get(target, "rows"), i, row) {
     char from[64], cell[32];
-    origin(whole, row, from);
+    origin(row, from);
     TRY(table_add(t, text(row, "name")));
     TRY(table_add(t, from));
     double parameters = number(row, "parameters");
     TRY(isfinite(parameters) ? table_addf(t, "%.0f", parameters) : table_add(t, "-"));
     json_array_foreach(json_object_get(target, "metrics"), k, metric) {
-      figure_text(number(json_object_get(row, "metrics"), text(metric, "key")), cell);
+      figure_text(json_object_get(json_object_get(row, "metrics"), text(metric, "key")), cell);
       TRY(table_add(t, cell));
     }
   }
@@ -81,7 +88,47 @@ static dkho_status target_table(file_out *f, const json_t *whole, const json_t *
   TRY(file_printf(f, "### %s C%d: `%s`\n\n", text(whole, "problem"), (int)number(target, "degree"),
                   text(target, "target")));
   dkho_status s = table_open(&t, columns, align, head);
-  if (s == DKHO_OK) s = fill_target(t, whole, target);
+  if (s == DKHO_OK) s = fill_target(t, target);
+  if (s == DKHO_OK) s = put_table(f, t);
+  table_close(t);
+  return s;
+}
+
+/* What each run was given, and whether its validation error was still falling when it ended. */
+static dkho_status fill_training(table *t, const json_t *target) {
+  size_t i;
+  json_t *row;
+  json_array_foreach(json_object_get(target, "rows"), i, row) {
+    const json_t *how = json_object_get(row, "training");
+    char cell[32];
+    if (!how) continue;
+    TRY(table_add(t, text(target, "target")));
+    TRY(table_add(t, text(row, "name")));
+    TRY(table_addf(t, "%s, %s, lr %g, batch %.0f", text(how, "optimizer"), text(how, "schedule"), number(how, "lr"),
+                   number(how, "batch")));
+    TRY(table_addf(t, "%.0f (best %.0f)", number(row, "epochs"), number(row, "best_epoch")));
+    TRY(table_addf(t, "%.0f", number(row, "seconds") / 60));
+    figure_text(json_object_get(row, "val_rel_l2"), cell);
+    TRY(table_add(t, cell));
+    figure_text(json_object_get(json_object_get(row, "metrics"), "rel_l2"), cell);
+    TRY(table_add(t, cell));
+    TRY(table_addf(t, "%.1f %%", 100 * number(how, "late_fall")));
+  }
+  return DKHO_OK;
+}
+
+static dkho_status training_table(file_out *f, const json_t *whole) {
+  static const char *const head[] = {"target",  "row",       "optimiser",  "epochs",
+                                     "minutes", "val RelL2", "test RelL2", "fell in the last tenth"};
+  table *t = NULL;
+  size_t i;
+  json_t *target;
+  TRY(file_printf(f,
+                  "### %s: training\n\nThe last column is how much of the best validation error was gained in the last "
+                  "tenth of the epochs; see the training curves.\n\n",
+                  text(whole, "problem")));
+  dkho_status s = table_open(&t, 8, "lllrrrrr", head);
+  json_array_foreach(json_object_get(whole, "targets"), i, target) if (s == DKHO_OK) s = fill_training(t, target);
   if (s == DKHO_OK) s = put_table(f, t);
   table_close(t);
   return s;
@@ -143,17 +190,14 @@ static dkho_status phase_row(table *t, const char *name, const json_t *populatio
 static dkho_status phase_table(file_out *f, const json_t *whole) {
   static const char *const head[] = {"source", "rho", "Dice", "Lift", "Enrichment", "permuted Dice", "above chance"};
   const json_t *phase = json_object_get(whole, "phase"), *printed = json_object_get(phase, "paper");
-  char name[128];
   table *t = NULL;
   if (!json_object_get(phase, "population")) return DKHO_OK;
   TRY(file_printf(f, "### %s: phase diagnostic\n\nRun `%s`, %s, q = %g, %d instances.\n\n", text(whole, "problem"),
                   text(phase, "run"), text(phase, "score"), number(phase, "q"), (int)number(phase, "instances")));
   dkho_status s = table_open(&t, 7, "lrrrrrr", head);
   if (s == DKHO_OK && printed) s = phase_row(t, "paper", printed);
-  snprintf(name, sizeof name, "ours, %s", text(whole, "budget"));
-  if (s == DKHO_OK) s = phase_row(t, name, json_object_get(phase, "population"));
-  snprintf(name, sizeof name, "ours, %s, zero diagonal", text(whole, "budget"));
-  if (s == DKHO_OK) s = phase_row(t, name, json_object_get(phase, "zero_diagonal"));
+  if (s == DKHO_OK) s = phase_row(t, "ours", json_object_get(phase, "population"));
+  if (s == DKHO_OK) s = phase_row(t, "ours, zero diagonal", json_object_get(phase, "zero_diagonal"));
   if (s == DKHO_OK) s = put_table(f, t);
   table_close(t);
   return s;
@@ -177,9 +221,11 @@ static dkho_status problem_section(file_out *f, const json_t *whole) {
                   (int)number(samples, "train"), (int)number(samples, "val"), (int)number(samples, "test")));
   TRY(number(whole, "epochs") > 0 ? file_printf(f, "%d epochs", (int)number(whole, "epochs"))
                                   : file_printf(f, "the recipe's epochs"));
+  if (number(whole, "batch") > 0) TRY(file_printf(f, " in batches of %d", (int)number(whole, "batch")));
   TRY(file_printf(f, ", seed %d, dkho %s. Rows marked paper are printed figures, from the authors' own data.\n\n",
                   (int)number(whole, "seed"), text(whole, "version")));
   json_array_foreach(json_object_get(whole, "targets"), i, target) TRY(target_table(f, whole, target));
+  TRY(training_table(f, whole));
   TRY(pair_lines(f, whole));
   TRY(cost_table(f, whole));
   return phase_table(f, whole);
@@ -215,7 +261,7 @@ static dkho_status fill_csv(table *t, const json_t *whole, const json_t *target)
       TRY(table_add(t, paper ? "paper" : text(whole, "budget")));
       TRY(json_object_get(row, "parameters") ? table_addf(t, "%.0f", number(row, "parameters")) : table_add(t, NULL));
       TRY(table_add(t, key));
-      TRY(table_addf(t, "%.9g", json_number_value(value)));
+      TRY(json_is_number(value) ? table_addf(t, "%.9g", json_number_value(value)) : table_add(t, NULL));
     }
   }
   return DKHO_OK;

@@ -44,6 +44,15 @@ dkho_status dkho_train_resume(const char *run, const char *data, const dkho_trai
   return s;
 }
 
+static dkho_status no_target(const problem *p, const char *target) {
+  char names[512] = "";
+  for (int i = 0; i < p->recipes; i++) {
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", p->recipe[i].target);
+  }
+  return fail(DKHO_E_INPUT, "problem %s has no target '%s'; it has %s", p->name, target, names);
+}
+
 /* Widths come from a table compiled without arrays: the profile's rows, with `modes` columns for modes(). */
 dkho_status dkho_parameter_count(const char *name, const dkho_train_options *options, int64_t *count) {
   dkho_train_options plain;
@@ -58,7 +67,7 @@ dkho_status dkho_parameter_count(const char *name, const dkho_train_options *opt
       break;
     }
   if (recipe < 0 && o->target && strlen(o->target) == 1) recipe = problem_target(p, o->target[0] - '0');
-  if (recipe < 0) return fail(DKHO_E_INPUT, "problem %s has no target '%s'", name, o->target);
+  if (recipe < 0) return no_target(p, o->target);
   oper_request r;
   TRY(config_model(&r, &p->recipe[recipe], o));
   return oper_count(&r, p->dim, p->fields, p->field, &p->table, p->recipe[recipe].target, p->betti, count);

@@ -177,6 +177,11 @@ dkho_status file_map_open(file_map *m, const char *path) {
   return s;
 }
 
+void file_will_need(const void *bytes, size_t size) {
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)bytes / page * page;
+  (void)posix_madvise((void *)start, (uintptr_t)bytes + size - start, POSIX_MADV_WILLNEED);
+}
+
 void file_map_close(file_map *m) {
   if (m->bytes) munmap((void *)(uintptr_t)m->bytes, m->size);
   *m = (file_map){0};

@@ -29,6 +29,8 @@ typedef struct file_map {
 } file_map;
 dkho_status file_map_open(file_map *m, const char *path); /* regular files only */
 void file_map_close(file_map *m);
+/* Part of a mapped file that will be read soon. Advice: it never fails and changes nothing but time. */
+void file_will_need(const void *bytes, size_t size);
 
 int file_exists(const char *path);
 dkho_status file_mkdir(const char *path); /* one level; an existing directory is fine */

@@ -1,4 +1,5 @@
-/* pool.c: a fixed set of pthreads that take task numbers from one counter. */
+/* pool.c: a fixed set of pthreads that take task numbers from one counter. Whoever waits, for work or for its end, looks
+ * for a moment before it sleeps: a sleeper costs tens of microseconds to wake, as long as many a region takes. */
 #include "base/pool.h"
 #include "base/mem.h"
 
@@ -6,6 +7,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A thread beside the caller, and the worker it is. */
@@ -15,15 +17,19 @@ typedef struct {
   pthread_t thread;
 } seat;
 
-enum { WIDTH_MAX = 1024 };
+enum { WIDTH_MAX = 1024, LOOKS = 64 /* between two readings of the clock */ };
+static const double patience = 60e-6; /* seconds; 0 where threads outnumber cores */
 
 struct pool {
   int width, started; /* seats taken: width - 1 */
   seat *seats;
   pthread_mutex_t lock;
   pthread_cond_t wake, idle;
-  uint64_t round;
-  int busy, quit;
+  double patience;
+  _Atomic uint64_t round;
+  _Atomic int busy, quit; /* workers that have not finished the round */
+  _Atomic int waiting;    /* the caller sleeps */
+  int sleepers;           /* workers that sleep; under the lock */
   pool_task fn;
   void *ctx;
   size_t tasks;
@@ -48,22 +54,77 @@ static void work(pool *p, int worker) {
   }
 }
 
+static double clock_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Tells the core that this is a loop of waiting. */
+static void breathe(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static int has_work(pool *p, uint64_t seen) {
+  return atomic_load(&p->round) != seen || atomic_load(&p->quit);
+}
+static int has_ended(pool *p, uint64_t seen) {
+  (void)seen;
+  return atomic_load(&p->busy) == 0;
+}
+
+/* Looks until `ready` or until patience is at its end; says which. */
+static int look(pool *p, int (*ready)(pool *, uint64_t), uint64_t seen) {
+  if (ready(p, seen)) return 1;
+  if (!(p->patience > 0)) return 0;
+  double until = clock_now() + p->patience;
+  do
+    for (int i = 0; i < LOOKS; i++) {
+      if (ready(p, seen)) return 1;
+      breathe();
+    }
+  while (clock_now() < until);
+  return 0;
+}
+
+static void sleep_for_work(pool *p, uint64_t seen) {
+  pthread_mutex_lock(&p->lock);
+  p->sleepers++;
+  while (!has_work(p, seen)) pthread_cond_wait(&p->wake, &p->lock);
+  p->sleepers--;
+  pthread_mutex_unlock(&p->lock);
+}
+
+/* The caller announces that it will sleep before it looks at `busy` again, and a worker leaves `busy` before it looks
+ * for that: one of the two sees the other. */
+static void sleep_for_end(pool *p) {
+  pthread_mutex_lock(&p->lock);
+  atomic_store(&p->waiting, 1);
+  while (atomic_load(&p->busy)) pthread_cond_wait(&p->idle, &p->lock);
+  atomic_store(&p->waiting, 0);
+  pthread_mutex_unlock(&p->lock);
+}
+
+static void leave_round(pool *p) {
+  if (atomic_fetch_sub(&p->busy, 1) > 1 || !atomic_load(&p->waiting)) return;
+  pthread_mutex_lock(&p->lock);
+  pthread_cond_signal(&p->idle);
+  pthread_mutex_unlock(&p->lock);
+}
+
 static void *thread_main(void *arg) {
   pool *p = ((seat *)arg)->p;
   int worker = ((seat *)arg)->worker;
-  uint64_t seen = 0;
-  pthread_mutex_lock(&p->lock);
-  for (;;) {
-    while (p->round == seen && !p->quit) pthread_cond_wait(&p->wake, &p->lock);
-    if (p->quit) break;
-    seen = p->round;
-    pthread_mutex_unlock(&p->lock);
+  for (uint64_t seen = 0;; seen++) {
+    if (!look(p, has_work, seen)) sleep_for_work(p, seen);
+    if (atomic_load(&p->quit)) return NULL;
     work(p, worker);
-    pthread_mutex_lock(&p->lock);
-    if (--p->busy == 0) pthread_cond_signal(&p->idle);
+    leave_round(p);
   }
-  pthread_mutex_unlock(&p->lock);
-  return NULL;
 }
 
 /* Cores this process may run on, which a container or taskset may have cut down. */
@@ -88,6 +149,7 @@ dkho_status pool_create(pool **out, int threads) {
   }
   p->width = threads;
   p->seats = seats;
+  p->patience = threads <= cores() ? patience : 0;
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->wake, NULL);
   pthread_cond_init(&p->idle, NULL);
@@ -107,7 +169,7 @@ dkho_status pool_create(pool **out, int threads) {
 void pool_free(pool *p) {
   if (!p) return;
   pthread_mutex_lock(&p->lock);
-  p->quit = 1;
+  atomic_store(&p->quit, 1);
   pthread_cond_broadcast(&p->wake);
   pthread_mutex_unlock(&p->lock);
   for (int i = 0; i < p->started; i++) pthread_join(p->seats[i].thread, NULL);
@@ -134,14 +196,11 @@ dkho_status pool_run(pool *p, size_t tasks, pool_task fn, void *ctx) {
   p->failed_task = tasks;
   p->status = DKHO_OK;
   atomic_store(&p->next, 0);
-  p->busy = p->started;
-  p->round++;
-  pthread_cond_broadcast(&p->wake);
+  atomic_store(&p->busy, p->started);
+  atomic_fetch_add(&p->round, 1);
+  if (p->sleepers) pthread_cond_broadcast(&p->wake);
   pthread_mutex_unlock(&p->lock);
   work(p, 0);
-  pthread_mutex_lock(&p->lock);
-  while (p->busy) pthread_cond_wait(&p->idle, &p->lock);
-  dkho_status s = p->status;
-  pthread_mutex_unlock(&p->lock);
-  return s == DKHO_OK ? s : fail(s, "%s", p->text);
+  if (!look(p, has_ended, 0)) sleep_for_end(p);
+  return p->status == DKHO_OK ? DKHO_OK : fail(p->status, "%s", p->text);
 }

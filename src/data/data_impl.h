@@ -10,8 +10,6 @@ void data_name_field(char *name, int ci, const data_field *f);
 void data_name_harmonic(char *name, int ci, int degree);
 void data_name_split(char *name, data_split s);
 
-/* The identity of a complex: its coordinates and its top simplices. */
-void data_mesh_hash(const cx *c, char hex[33]);
 /* Ascending, in range, disjoint, train not empty. */
 dkho_status data_check_splits(const char *path, int64_t samples, const int64_t *count, const int64_t *const *split);
 /* A target with a harmonic head needs a basis on every complex, of one size. */

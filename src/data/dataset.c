@@ -1,5 +1,6 @@
 /* dataset.c: reading a data set: every tensor is compared with the description before anything is used. */
 #include "data/data_impl.h"
+#include "base/file.h"
 
 #include <assert.h>
 #include <math.h>
@@ -302,6 +303,17 @@ void dataset_inputs(const dataset *d, int64_t sample, const float **in, const do
   for (int i = 0; i < d->spec.fields; i++) {
     if (in && d->spec.field[i].role == DATA_INPUT) *in++ = dataset_value(d, i, sample);
     if (global && d->spec.field[i].role == DATA_GLOBAL) *global++ = dataset_global(d, i, sample);
+  }
+}
+
+void dataset_prefetch(const dataset *d, int target, int64_t sample) {
+  int ci;
+  int64_t row;
+  dataset_locate(d, sample, &ci, &row);
+  for (int i = 0; i < d->spec.fields; i++) {
+    const data_field *f = &d->spec.field[i];
+    if (f->role != DATA_INPUT && i != target) continue;
+    file_will_need(dataset_value(d, i, sample), (size_t)(d->c[ci]->n[f->degree] * f->channels) * sizeof(float));
   }
 }
 

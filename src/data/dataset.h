@@ -61,6 +61,8 @@ void dataset_free(dataset *d);
 const st_file *dataset_file(const dataset *d);
 const data_info *dataset_info(const dataset *d);
 const char *dataset_mesh_hash(const dataset *d, int ci); /* 32 hex digits */
+/* The identity of a complex: its coordinates and its top simplices. */
+void data_mesh_hash(const cx *c, char hex[33]);
 int dataset_complexes(const dataset *d);
 const cx *dataset_cx(const dataset *d, int ci);
 int64_t dataset_samples(const dataset *d);
@@ -76,6 +78,8 @@ const double *dataset_global(const dataset *d, int field, int64_t sample); /* ch
 const double *dataset_static(const dataset *d, int field, int ci);         /* n × channels */
 /* in[] and global[] of one sample, as features_eval wants them; either may be NULL. */
 void dataset_inputs(const dataset *d, int64_t sample, const float **in, const double **global);
+/* Says that the inputs of a sample and this target of it will be read soon: the system may fetch them meanwhile. */
+void dataset_prefetch(const dataset *d, int target, int64_t sample);
 int dataset_role_count(const dataset *d, data_role r);
 /* Row-major n[degree] × *count, or NULL with *count 0 when the data set holds none. */
 const double *dataset_harmonic(const dataset *d, int ci, int degree, int64_t *count);

@@ -25,6 +25,43 @@ static const data_field *nth(const feat_graph *g, data_role role, int place) {
     if (g->field[i].role == role && place-- == 0) return &g->field[i];
 }
 
+/* Neighbours by slices, in the order of the vertex's edges. */
+static dkho_status prepare_heat(feat_prep *p, arena *mem, const cx *c) {
+  int64_t n = c->n[0], slices = (n + FEAT_SLICE - 1) / FEAT_SLICE;
+  const int64_t *ptr = c->coptr[0];
+  if (!ARENA_NEW(mem, p->start, slices + 1)) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t *longest = &p->start[i / FEAT_SLICE + 1], own = ptr[i + 1] - ptr[i];
+    if (own > *longest) *longest = own;
+  }
+  for (int64_t s = 0; s < slices; s++) p->start[s + 1] += p->start[s];
+  if (!ARENA_NEW(mem, p->near, p->start[slices] * FEAT_SLICE)) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t first = p->start[i / FEAT_SLICE], slots = p->start[i / FEAT_SLICE + 1] - first;
+    for (int64_t j = 0; j < slots; j++) {
+      int32_t near = (int32_t)i;
+      if (ptr[i] + j < ptr[i + 1]) {
+        const int32_t *end = c->vert[1] + 2 * (int64_t)c->coface[0][ptr[i] + j];
+        near = end[0] == near ? end[1] : end[0];
+      }
+      p->near[(first + j) * FEAT_SLICE + i % FEAT_SLICE] = near;
+    }
+  }
+  return DKHO_OK;
+}
+
+dkho_status feat_prepare(feat_prep *p, arena *mem, const feat_graph *g, const cx *c) {
+  for (int i = 0; i < g->nodes; i++) {
+    const feat_node *n = &g->node[i];
+    if (n->op == OP_HEAT && !p->near) TRY(prepare_heat(p, mem, c));
+    if (n->op != OP_INTEGRAL || p->share[n->degree]) continue;
+    if (!ARENA_NEW(mem, p->share[n->degree], c->n[n->degree])) return DKHO_E_MEMORY;
+    for (int64_t j = 0; j < c->n[n->degree]; j++)
+      p->share[n->degree][j] = (real)(c->measure[n->degree][j] / (n->degree + 1));
+  }
+  return DKHO_OK;
+}
+
 static void eval_leaf(const feat_run *r, const feat_node *n, real *y) {
   const data_field *f = nth(r->g, n->op == OP_INPUT ? DATA_INPUT : DATA_GLOBAL, n->field);
   int64_t count = extent(r->c, n->degree) * n->channels;
@@ -40,41 +77,57 @@ static void eval_columns(const feat_run *r, const feat_node *n, const real *x, r
     memcpy(y + i * n->channels, x + i * from + n->first, (size_t)n->channels * sizeof *y);
 }
 
+/* y_e = x_head - x_tail: d_0. */
+static void eval_d0(const feat_run *r, int ch, const real *x, real *y) {
+  const int32_t *end = r->c->vert[1];
+  for (int64_t e = 0; e < r->c->n[1]; e++, end += 2) {
+    const real *tail = x + (int64_t)end[0] * ch, *head = x + (int64_t)end[1] * ch;
+    for (int q = 0; q < ch; q++) *y++ = head[q] - tail[q];
+  }
+}
+
 /* y_i = Σ_j sign · x_face: d_{k-1}. */
 static void eval_d(const feat_run *r, const feat_node *n, const real *x, real *y) {
   int k = n->degree, ch = n->channels;
-  memset(y, 0, (size_t)(r->c->n[k] * ch) * sizeof *y);
-  for (int64_t i = 0; i < r->c->n[k]; i++)
-    for (int j = 0; j <= k; j++) {
-      const real *from = x + (int64_t)r->c->face[k][i * (k + 1) + j] * ch;
-      real sign = (real)r->c->sign[k][i * (k + 1) + j];
-      for (int q = 0; q < ch; q++) y[i * ch + q] += sign * from[q];
+  if (k == 1) {
+    eval_d0(r, ch, x, y);
+    return;
+  }
+  const int32_t *face = r->c->face[k];
+  const int8_t *sign = r->c->sign[k];
+  for (int64_t i = 0; i < r->c->n[k]; i++, face += k + 1, sign += k + 1)
+    for (int q = 0; q < ch; q++) {
+      real sum = 0;
+      for (int j = 0; j <= k; j++) sum += (real)sign[j] * x[(int64_t)face[j] * ch + q];
+      *y++ = sum;
     }
 }
 
 /* y_i = Σ_p cosign · x_coface: d_kᵀ. */
 static void eval_dt(const feat_run *r, const feat_node *n, const real *x, real *y) {
   int k = n->degree, ch = n->channels;
-  memset(y, 0, (size_t)(r->c->n[k] * ch) * sizeof *y);
+  const int64_t *ptr = r->c->coptr[k];
   for (int64_t i = 0; i < r->c->n[k]; i++)
-    for (int64_t p = r->c->coptr[k][i]; p < r->c->coptr[k][i + 1]; p++) {
-      const real *from = x + (int64_t)r->c->coface[k][p] * ch;
-      real sign = (real)r->c->cosign[k][p];
-      for (int q = 0; q < ch; q++) y[i * ch + q] += sign * from[q];
+    for (int q = 0; q < ch; q++) {
+      real sum = 0;
+      for (int64_t p = ptr[i]; p < ptr[i + 1]; p++)
+        sum += (real)r->c->cosign[k][p] * x[(int64_t)r->c->coface[k][p] * ch + q];
+      *y++ = sum;
     }
 }
 
 /* y_i = [measure_i ·] mean of x over the k+1 vertices of i. */
 static void eval_mean(const feat_run *r, const feat_node *n, const real *x, real *y) {
   int k = n->degree, ch = n->channels;
-  for (int64_t i = 0; i < r->c->n[k]; i++) {
-    real share = (real)(n->op == OP_INTEGRAL ? r->c->measure[k][i] / (k + 1) : 1.0 / (k + 1));
+  const real *measured = n->op == OP_INTEGRAL ? r->prep->share[k] : NULL;
+  const int32_t *vert = r->c->vert[k];
+  real equal = (real)(1.0 / (k + 1));
+  for (int64_t i = 0; i < r->c->n[k]; i++, vert += k + 1)
     for (int q = 0; q < ch; q++) {
       real sum = 0;
-      for (int j = 0; j <= k; j++) sum += x[(int64_t)r->c->vert[k][i * (k + 1) + j] * ch + q];
-      y[i * ch + q] = share * sum;
+      for (int j = 0; j <= k; j++) sum += x[(int64_t)vert[j] * ch + q];
+      *y++ = (measured ? measured[i] : equal) * sum;
     }
-  }
 }
 
 /* y_e = ½(x_tail + x_head)·v_e. */
@@ -87,17 +140,25 @@ static void eval_flux(const feat_run *r, const feat_node *n, const real *x, cons
   }
 }
 
-/* next = v - a d0ᵀd0 v, gathered at each vertex. */
-static void heat_step(const cx *c, int ch, real a, const real *v, real *next) {
-  for (int64_t i = 0; i < c->n[0]; i++)
-    for (int q = 0; q < ch; q++) {
-      real flow = 0;
-      for (int64_t p = c->coptr[0][i]; p < c->coptr[0][i + 1]; p++) {
-        const int32_t *end = c->vert[1] + 2 * (int64_t)c->coface[0][p];
-        flow += (real)c->cosign[0][p] * (v[(int64_t)end[1] * ch + q] - v[(int64_t)end[0] * ch + q]);
-      }
-      next[i * ch + q] = v[i * ch + q] - a * flow;
-    }
+/* next_i = v_i - a Σ_neighbours (v_i - v_j), which is v - a d0ᵀd0 v, on `lanes` vertices of a slice, one channel. */
+static inline void heat_slice(const feat_prep *p, int64_t slice, int lanes, int ch, real a, const real *v, real *next) {
+  real flow[FEAT_SLICE] = {0};
+  const real *own = v + slice * FEAT_SLICE * ch;
+  for (int64_t slot = p->start[slice]; slot < p->start[slice + 1]; slot++) {
+    const int32_t *at = p->near + slot * FEAT_SLICE;
+    for (int l = 0; l < lanes; l++) flow[l] += own[l * ch] - v[(int64_t)at[l] * ch];
+  }
+  for (int l = 0; l < lanes; l++) next[(slice * FEAT_SLICE + l) * ch] = own[l * ch] - a * flow[l];
+}
+
+static void heat_step(const feat_prep *p, int64_t n0, int ch, real a, const real *v, real *next) {
+  int64_t whole = n0 / FEAT_SLICE;
+  if (ch == 1) /* the common case, without strides */
+    for (int64_t s = 0; s < whole; s++) heat_slice(p, s, FEAT_SLICE, 1, a, v, next);
+  else
+    for (int64_t s = 0; s < whole; s++)
+      for (int q = 0; q < ch; q++) heat_slice(p, s, FEAT_SLICE, ch, a, v + q, next + q);
+  for (int q = 0; q < ch && n0 % FEAT_SLICE; q++) heat_slice(p, whole, (int)(n0 % FEAT_SLICE), ch, a, v + q, next + q);
 }
 
 static void eval_heat(const feat_run *r, const feat_node *n, const real *x, real *y) {
@@ -107,10 +168,11 @@ static void eval_heat(const feat_run *r, const feat_node *n, const real *x, real
   const real *v = x;
   for (int done = 0, s = 0; s < n->steps; s++) {
     for (; done < n->step[s]; done++) {
-      heat_step(r->c, ch, (real)n->num[0], v, state[done % 2]);
+      heat_step(r->prep, n0, ch, (real)n->num[0], v, state[done % 2]);
       v = state[done % 2];
     }
-    for (int64_t i = 0; i < n0; i++) memcpy(y + i * n->channels + s * ch, v + i * ch, (size_t)ch * sizeof *y);
+    for (int64_t i = 0; i < n0; i++)
+      for (int q = 0; q < ch; q++) y[i * n->channels + s * ch + q] = v[i * ch + q];
   }
 }
 
@@ -136,27 +198,40 @@ typedef struct summed {
   int ch, columns;
 } summed;
 
-/* Σ_i w_i x_iq^power s_ij; s may be NULL. */
-static double weighted(const summed *t, int q, int j, double centre, int power) {
+/* Σ_i w_i (x_iq - centre)^power. */
+static double weighted(const summed *t, int q, double centre, int power) {
   double sum = 0;
   for (int64_t i = 0; i < t->n; i++) {
     double v = (double)t->x[i * t->ch + q] - centre;
     if (power == 2) v *= v;
-    if (t->s) v *= (double)t->s[i * t->columns + j];
     sum += t->w ? (double)t->w[i] * v : v;
   }
   return t->w ? sum : sum / (double)t->n;
 }
 
+/* y_j = Σ_i w_i x_iq s_ij for eight columns at a time: each sum waits for itself, the eight do not for one another. */
+static void moments(const summed *t, int q, real *y) {
+  enum { WIDE = 8 };
+  for (int j0 = 0; j0 < t->columns; j0 += WIDE) {
+    int wide = t->columns - j0 < WIDE ? t->columns - j0 : WIDE;
+    double sum[WIDE] = {0};
+    for (int64_t i = 0; i < t->n; i++) {
+      double v = (double)t->x[i * t->ch + q], w = t->w ? (double)t->w[i] : 1;
+      for (int j = 0; j < wide; j++) sum[j] += w * (v * (double)t->s[i * t->columns + j0 + j]);
+    }
+    for (int j = 0; j < wide; j++) y[j0 + j] = (real)(t->w ? sum[j] : sum[j] / (double)t->n);
+  }
+}
+
 static void eval_summary(const feat_node *n, const summed *t, real *y) {
   for (int q = 0; q < t->ch; q++) {
     if (n->op == OP_AVERAGE) {
-      y[q] = (real)weighted(t, q, 0, 0, 1);
+      y[q] = (real)weighted(t, q, 0, 1);
     } else if (n->op == OP_MOMENT) {
-      for (int j = 0; j < t->columns; j++) y[q * t->columns + j] = (real)weighted(t, q, j, 0, 1);
+      moments(t, q, y + q * t->columns);
     } else {
-      double centre = n->op == OP_CENTRED_RMS ? weighted(t, q, 0, 0, 1) : 0;
-      y[q] = (real)sqrt(fmax(weighted(t, q, 0, centre, 2) + n->num[0], n->num[1]));
+      double centre = n->op == OP_CENTRED_RMS ? weighted(t, q, 0, 1) : 0;
+      y[q] = (real)sqrt(fmax(weighted(t, q, centre, 2) + n->num[0], n->num[1]));
     }
   }
 }

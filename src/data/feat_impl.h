@@ -72,10 +72,22 @@ dkho_status feat_graph_build(feat_graph *g, const feat_table *t, int dim, int fi
                              feat_profile profile, int modes);
 void feat_graph_free(feat_graph *g);
 
+/* What evaluation would otherwise work out again for every sample; only what some node of the graph needs. */
+enum { FEAT_SLICE = 8 };
+typedef struct feat_prep {
+  /* Neighbours of vertices, eight vertices at a time: slice s has slots start[s] … start[s+1]-1, a slot names one
+   * neighbour of each of its vertices, or the vertex itself when it has no more. */
+  int64_t *start;
+  int32_t *near;
+  real *share[CX_DEGREES]; /* measure / (k + 1) */
+} feat_prep;
+dkho_status feat_prepare(feat_prep *p, arena *mem, const feat_graph *g, const cx *c);
+
 /* Values and shapes for evaluation. */
 typedef struct feat_run {
   const cx *c;
   const feat_graph *g;
+  const feat_prep *prep;
   real *constants, *work;
   const float *const *in;
   const double *const *global;

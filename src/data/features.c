@@ -47,6 +47,7 @@ dkho_status feat_widths(const feat_table *t, int dim, int fields, const data_fie
 struct features {
   const cx *c;
   feat_graph g;
+  feat_prep prep;
   int top;
   int width[CX_DEGREES], class_width[CX_DEGREES][FEAT_CLASSES];
   feat_column *column[CX_DEGREES];
@@ -112,7 +113,7 @@ static dkho_status make_constants(features *f, const double *const *array) {
     *at += feat_node_size(&f->g, f->c, i);
   }
   if (!ARENA_NEW(&f->mem, f->constants, total + 1)) return DKHO_E_MEMORY;
-  feat_run run = {.c = f->c, .g = &f->g, .constants = f->constants};
+  feat_run run = {.c = f->c, .g = &f->g, .prep = &f->prep, .constants = f->constants};
   for (int i = 0; i < f->g.nodes; i++) {
     const feat_node *n = &f->g.node[i];
     if (!n->constant) continue;
@@ -125,11 +126,12 @@ static dkho_status make_constants(features *f, const double *const *array) {
 
 /* Copies an n × width block into columns at … of an n × stride array. */
 static void place(int64_t n, int width, const real *from, real *to, int stride, int at) {
-  if (width == 1) { /* the common row; a call of memcpy per number would dominate */
-    for (int64_t i = 0; i < n; i++) to[i * stride + at] = from[i];
-    return;
-  }
-  for (int64_t i = 0; i < n; i++) memcpy(to + i * stride + at, from + i * width, (size_t)width * sizeof *to);
+  to += at;
+  if (width == 1) /* the common row */
+    for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];
+  else /* a call of memcpy per row would dominate */
+    for (int64_t i = 0; i < n; i++, to += stride)
+      for (int j = 0; j < width; j++) to[j] = *from++;
 }
 
 static dkho_status make_fixed(features *f) {
@@ -172,6 +174,7 @@ dkho_status features_create(features **out, const feat_table *t, const cx *c, in
   TRY_GOTO(feat_graph_build(&f->g, t, c->dim, fields, own, profile, modes));
   f->g.table = NULL; /* borrowed for the build only */
   TRY_GOTO(lay_columns(f));
+  TRY_GOTO(feat_prepare(&f->prep, &f->mem, &f->g, c));
   TRY_GOTO(make_constants(f, array));
   TRY_GOTO(make_fixed(f));
   *out = f;
@@ -219,7 +222,8 @@ size_t features_work_size(const features *f) {
 /* All sample nodes and the summary. */
 static feat_run evaluate(const features *f, const float *const *in, const double *const *global, real *work,
                          real *summary) {
-  feat_run run = {.c = f->c, .g = &f->g, .constants = f->constants, .work = work, .in = in, .global = global};
+  feat_run run = {
+      .c = f->c, .g = &f->g, .prep = &f->prep, .constants = f->constants, .work = work, .in = in, .global = global};
   for (int i = 0; i < f->g.nodes; i++)
     if (!f->g.node[i].constant) feat_node_eval(&run, i);
   for (int s = 0, at = 0; at < f->g.summary_width; s++) {

@@ -98,7 +98,7 @@ dkho_status import_mesh(import *m) {
   TRY(spec_text(m->root, "import", "mesh", NULL, &m->mem, &name));
   char *path = import_path(m, name);
   if (!path) return DKHO_E_MEMORY;
-  TRY(mesh_read(&m->c, path));
+  TRY(m->hooks && m->hooks->mesh ? m->hooks->mesh(m->hooks->user, path, &m->c) : mesh_read(&m->c, path));
   if (m->c->dim < 1) return fail(DKHO_E_INPUT, "%s: a mesh of points alone", path);
   TRY(spec_array(m->root, "import", "labels", 0, CX_LABELS_MAX - 1, &labels));
   return labels ? label_boundary(m, labels) : DKHO_OK;

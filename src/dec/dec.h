@@ -63,5 +63,23 @@ dkho_status dec_decompose(const dec *d, int k, int ch, const double *u, double *
  * basis. Modes shared by neighbouring degrees are solved once. fewer modes than count: the basis is shorter. out[0 …
  * top]. */
 dkho_status dec_spectrum(const dec *d, int top, int count, dec_basis *out);
+/* The columns of a basis row-major, n × columns; zeros where the basis is shorter. */
+void dec_basis_rows(const dec_basis *b, int64_t columns, double *out);
+
+/* Spectral and harmonic bases of the degrees 0 … top in one metric, as data sets, models and mesh files carry them. */
+typedef struct dec_bases {
+  dec_metric metric;
+  int top;
+  int64_t modes; /* pairs asked for: a spectral basis is shorter where there are no more */
+  dec_basis spectral[CX_DEGREES], harmonic[CX_DEGREES];
+} dec_bases;
+dkho_status dec_bases_find(dec_bases *out, const cx *c, dec_metric metric, int top, int modes);
+void dec_bases_free(dec_bases *b); /* zeroed is fine */
+/* In the container of a complex, after its own tensors: declared, then written. Reading (degrees up to 2) refuses bases that
+ * are not those of this complex. */
+dkho_status dec_bases_declare(const dec_bases *b, st_writer *w);
+dkho_status dec_bases_write(const dec_bases *b, st_writer *w);
+int dec_bases_stored(const st_file *f);
+dkho_status dec_bases_get(dec_bases *out, const cx *c, const st_file *f);
 
 #endif

@@ -56,7 +56,8 @@ typedef struct part {
   double *rest, *potential, *step;
 } part;
 typedef enum { PART_EXACT_1, PART_COEXACT_TOP } part_kind;
-dkho_status part_open(part *p, const dec *d, part_kind kind);
+/* kernel: the classes of degree 0 or dim, NULL to have them found. */
+dkho_status part_open(part *p, const dec *d, part_kind kind, const elim *kernel);
 void part_close(part *p);
 dkho_status part_project(part *p, const double *x, double *out); /* out = Π x; out may not be x */
 

@@ -19,7 +19,7 @@ static dkho_status splitter_open(splitter *t, const dec *d, int k) {
   if (!MEM_NEW(t->x, n) || !MEM_NEW(t->rest, n) || !MEM_NEW(t->solved, n)) return DKHO_E_MEMORY;
   TRY(harmonic_symmetric(d, k, &t->h));
   t->has_part = k > 0 && k < d->c->dim;
-  return t->has_part ? part_open(&t->p, d, k == 1 ? PART_EXACT_1 : PART_COEXACT_TOP) : DKHO_OK;
+  return t->has_part ? part_open(&t->p, d, k == 1 ? PART_EXACT_1 : PART_COEXACT_TOP, NULL) : DKHO_OK;
 }
 
 static void splitter_close(splitter *t) {

@@ -150,10 +150,12 @@ static dkho_status eliminate(elim *e, int32_t i) {
 
 static dkho_status load(elim *e, const elim_matrix *m) {
   elim_state *s = e->state;
+  entry *slab; /* rows that grow move out of it */
+  if (!ARENA_NEW(&e->mem, slab, m->ptr ? m->ptr[m->rows] : m->rows * m->width)) return DKHO_E_MEMORY;
   for (int64_t r = 0; r < m->rows; r++) {
     if (m->skip_row && m->skip_row[r]) continue;
     int64_t from = m->ptr ? m->ptr[r] : r * m->width, to = m->ptr ? m->ptr[r + 1] : from + m->width;
-    if (!ARENA_NEW(&e->mem, s->row[r], to - from)) return DKHO_E_MEMORY;
+    s->row[r] = slab + from;
     s->room[r] = (int32_t)(to - from);
     for (int64_t q = from; q < to; q++) {
       if (m->skip_col && m->skip_col[m->idx[q]]) continue;

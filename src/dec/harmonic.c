@@ -38,12 +38,12 @@ static dkho_status representative(const dec *d, int k, const elim *e, int64_t f,
 }
 
 /* Takes the exact (k = 1) or coexact (k = 2 in a solid) part out of every column. */
-static dkho_status purify(const dec *d, int k, dec_basis *b) {
+static dkho_status purify(const dec *d, int k, const classes *found, dec_basis *b) {
   part p = {0};
   double *out;
   if (!MEM_NEW(out, b->n)) return DKHO_E_MEMORY;
   dkho_status s;
-  TRY_GOTO(part_open(&p, d, k == 1 ? PART_EXACT_1 : PART_COEXACT_TOP));
+  TRY_GOTO(part_open(&p, d, k == 1 ? PART_EXACT_1 : PART_COEXACT_TOP, found->of[k == 1 ? 0 : d->c->dim]));
   for (int round = 0; round < 2; round++) { /* the second round after orthonormalising clears what that amplified */
     for (int64_t j = 0; j < b->count; j++) {
       double *x = b->vec + j * b->n;
@@ -109,7 +109,7 @@ dkho_status harmonic_symmetric(const dec *d, int k, dec_basis *out) {
   if (!MEM_NEW(out->vec, out->n * out->count)) goto done;
   for (int64_t f = 0; f < out->count; f++) TRY_GOTO(representative(d, k, found.of[k], f, out->vec + f * out->n));
   TRY_GOTO(dense_qr(out->n, out->count, out->vec));
-  if (out->count && (k == 1 || (k == 2 && d->c->dim == 3))) TRY_GOTO(purify(d, k, out));
+  if (out->count && (k == 1 || (k == 2 && d->c->dim == 3))) TRY_GOTO(purify(d, k, &found, out));
   s = certify(d, k, out);
 done:
   classes_free(&found);

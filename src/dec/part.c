@@ -17,24 +17,24 @@ static void ground(csr *a, const elim *kernel) {
   }
 }
 
-dkho_status part_open(part *p, const dec *d, part_kind kind) {
+dkho_status part_open(part *p, const dec *d, part_kind kind, const elim *kernel) {
   *p = (part){0};
   int top = kind == PART_COEXACT_TOP, k = top ? d->c->dim - 1 : 0;
-  classes kernel = {{0}};
+  classes own = {{0}};
   csr a = {0};
   dkho_status s;
   TRY_GOTO(dec_symmetric_d(d, k, top ? &p->down : &p->up));
   TRY_GOTO(csr_transpose(top ? &p->up : &p->down, top ? &p->down : &p->up));
-  TRY_GOTO(classes_find(&kernel, d->c, top ? d->c->dim : 0, 0, ELIM_PRIME));
+  if (!kernel) TRY_GOTO(classes_find(&own, d->c, top ? d->c->dim : 0, 0, ELIM_PRIME));
   TRY_GOTO(csr_multiply(&a, &p->down, &p->up));
-  ground(&a, kernel.of[top ? d->c->dim : 0]);
+  ground(&a, kernel ? kernel : own.of[top ? d->c->dim : 0]);
   TRY_GOTO(chol_factor(&p->factor, &a));
   TRY_GOTO(chol_work_new(&p->work, p->factor, 1));
   if (!MEM_NEW(p->rest, p->up.rows) || !MEM_NEW(p->step, p->up.rows) || !MEM_NEW(p->potential, p->up.cols))
     s = DKHO_E_MEMORY;
 done:
   csr_free(&a);
-  classes_free(&kernel);
+  classes_free(&own);
   if (s != DKHO_OK) part_close(p);
   return s;
 }

@@ -69,7 +69,7 @@ static dkho_status family_solve(family *f, const dec *d, int j, int64_t count) {
   TRY_GOTO(harmonic_symmetric(d, f->side, &f->out_of));
   f->space = c->n[f->side] - f->out_of.count;
   if (middle) {
-    TRY_GOTO(part_open(&f->gradients, d, PART_EXACT_1));
+    TRY_GOTO(part_open(&f->gradients, d, PART_EXACT_1, NULL));
     if (!MEM_NEW(f->work, c->n[f->side])) s = DKHO_E_MEMORY;
     if (s != DKHO_OK) goto done;
     dec_basis constants;
@@ -82,7 +82,7 @@ static dkho_status family_solve(family *f, const dec *d, int j, int64_t count) {
   for (int64_t i = 0; i < a.rows; i++)
     for (int64_t q = a.ptr[i]; q < a.ptr[i + 1]; q++)
       if (a.col[q] == i) trace += a.val[q];
-  eig_problem p = {.a = &a, .project = family_project, .ctx = f, .space = f->space};
+  eig_problem p = {.a = &a, .project = family_project, .ctx = f, .space = f->space, .kernel = !middle};
   p.shift = trace > 0 ? SHIFT * trace / (double)a.rows : SHIFT;
   s = solve_whole_clusters(f, &p, count < f->space ? count : f->space);
 done:

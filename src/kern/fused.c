@@ -67,17 +67,28 @@ done:
   return s;
 }
 
-/* θ at the end is wanted on the target degree; inside a substep a degree feels itself and its neighbours; at the end of
- * every layer but the last all degrees are read. */
+/* The output reads state `layers` of the target degree; a layer of coupled phases is taken to reach all degrees, a hop
+ * reaches the neighbours. */
+static void plan_live(fused *f) {
+  unsigned all = (1U << f->s.degrees) - 1, m = f->live[f->s.layers] = 1U << f->s.target;
+  for (int l = f->s.layers - 1; l >= 0; l--) {
+    if (f->s.relation == FUSED_COUPLED) m = all;
+    if (f->s.relation == FUSED_CARRIER) m = (m | m << 1 | m >> 1) & all;
+    f->live[l] = m;
+  }
+}
+
+/* θ at the end is wanted on the target degree; inside a substep a degree feels itself and, when coupled, its neighbours;
+ * at the end of every layer but the last all live degrees are read. */
 static dkho_status plan_needs(fused *f) {
-  int steps = f->s.layers * f->s.substeps;
+  int steps = f->s.layers * f->s.substeps, coupled = f->s.relation == FUSED_COUPLED;
   if (!ARENA_NEW(&f->mem, f->need, (steps + 1) * DEG)) return DKHO_E_MEMORY;
   f->need[steps * DEG + f->s.target] = 1;
   for (int i = steps - 1; i >= 0; i--)
     for (int k = 0; k < f->s.degrees; k++) {
-      int read = i % f->s.substeps == 0 && i > 0;
-      f->need[i * DEG + k] = (unsigned char)(read || fused_wants(f, i + 1, k - 1) || fused_wants(f, i + 1, k) ||
-                                             fused_wants(f, i + 1, k + 1));
+      int read = i % f->s.substeps == 0 && i > 0 && fused_lives(f, i / f->s.substeps, k);
+      int near = coupled && (fused_wants(f, i + 1, k - 1) || fused_wants(f, i + 1, k + 1));
+      f->need[i * DEG + k] = (unsigned char)(read || near || fused_wants(f, i + 1, k));
     }
   return DKHO_OK;
 }
@@ -124,17 +135,21 @@ static void plan_units(fused *f) {
   const fused_shape *s = &f->s;
   for (int k = 0; k < s->degrees; k++) {
     grad_unit *u = &f->enc_unit[k];
+    if (!fused_lives(f, 0, k)) continue;
     plan_unit(f, u, s->varying[k].count, s->h, 0, 1);
     u->fixed = take(&u->size, (size_t)s->fixed[k].count, s->h);
     u->global = take(&u->size, (size_t)s->global[k].count, s->h);
+    u->start_w = take(&u->size, s->start == FUSED_CONTENT ? (size_t)s->h : 0, s->c);
+    u->start_b = take(&u->size, s->start != FUSED_ZERO, s->c);
     close_unit(f, u);
   }
   for (int l = 0; l < s->layers; l++)
     for (int k = 0; k < s->degrees; k++) {
+      if (!fused_lives(f, l + 1, k)) continue;
       plan_unit(f, &f->unit[l][k], s->h + 2 * s->c, s->h, 1, l + 1 < s->layers);
       close_unit(f, &f->unit[l][k]);
     }
-  plan_unit(f, &f->dec_unit, s->h + 2 * s->c, s->outputs, 0, 0);
+  plan_unit(f, &f->dec_unit, s->h + 2 * s->c, s->outputs, 0, s->relation == FUSED_CARRIER);
   close_unit(f, &f->dec_unit);
   f->scalars = f->grads;
   f->grads += (size_t)kern_pad(s->layers * (DEG + 1));
@@ -144,11 +159,11 @@ static dkho_status take_reals(fused *f, size_t n, real **out) {
   return ARENA_NEW(&f->mem, *out, n) ? DKHO_OK : DKHO_E_MEMORY;
 }
 
-static dkho_status alloc_maps(fused *f, packed_maps *m) {
-  size_t h = (size_t)f->s.h, c3 = 3 * (size_t)f->s.c;
-  TRY(take_reals(f, h * c3, &m->w));
-  TRY(take_reals(f, c3, &m->b));
-  return take_reals(f, h * c3, &m->wt);
+static dkho_status alloc_maps(fused *f, int width, packed_maps *m) {
+  size_t h = (size_t)f->s.h, out = (size_t)width;
+  TRY(take_reals(f, h * out, &m->w));
+  TRY(take_reals(f, out, &m->b));
+  return take_reals(f, h * out, &m->wt);
 }
 
 static dkho_status alloc_rank(fused *f, packed_rank *r) {
@@ -159,7 +174,7 @@ static dkho_status alloc_rank(fused *f, packed_rank *r) {
   real **row[] = {&r->b1, &r->gain1, &r->carry, &r->lift, &r->gain};
   for (int i = 0; i < 4; i++) TRY(take_reals(f, h * h, square[i]));
   for (int i = 0; i < 5; i++) TRY(take_reals(f, h, row[i]));
-  return alloc_maps(f, &r->maps);
+  return alloc_maps(f, 3 * f->s.c, &r->maps);
 }
 
 static dkho_status alloc_codec(fused *f, packed_codec *p, int in, int out, int fixed, int global) {
@@ -180,7 +195,9 @@ static dkho_status alloc_weights(fused *f) {
   for (int k = 0; k < s->degrees; k++) {
     TRY(alloc_codec(f, &f->encoder[k], s->varying[k].count, s->h, s->fixed[k].count, s->global[k].count));
     for (int l = 0; l < s->layers; l++) TRY(alloc_rank(f, &f->layer[l].rank[k]));
+    if (s->start != FUSED_ZERO) TRY(alloc_maps(f, s->c, &f->start[k]));
   }
+  if (s->relation == FUSED_CARRIER) TRY(alloc_maps(f, 3 * s->c, &f->view));
   return alloc_codec(f, &f->decoder, s->h + 2 * s->c, s->outputs, 0, 0);
 }
 
@@ -209,6 +226,7 @@ static dkho_status build_lists(fused *f, const fused_mesh *mesh) {
   TRY_GOTO(order_mesh(f, mesh, &m, &ordered));
   for (int k = 0; k < f->s.degrees; k++) {
     f->tiles[k] = kern_tiles(f->s.n[k]);
+    if (f->s.relation == FUSED_ALONE) continue;
     if (k > 0) TRY_GOTO(down_lists(f, &m, k));
     if (k + 1 < f->s.degrees) TRY_GOTO(up_lists(f, &m, k));
   }
@@ -219,6 +237,7 @@ done:
 
 static dkho_status build(fused *f, const fused_mesh *mesh, const real *const *fixed) {
   TRY(build_lists(f, mesh));
+  plan_live(f);
   TRY(plan_needs(f));
   TRY(plan_chunks(f));
   plan_units(f);
@@ -231,11 +250,13 @@ dkho_status fused_create(fused **out, const kern *k, const fused_shape *shape, c
   assert(shape->degrees >= 1 && shape->degrees <= DEG && shape->layers >= 1 && shape->layers <= FUSED_LAYERS);
   assert(shape->h >= 1 && shape->c >= 1 && shape->substeps >= 1 && shape->outputs >= 1);
   assert(shape->target >= 0 && shape->target < shape->degrees);
+  assert(shape->relation != FUSED_CARRIER || shape->start == FUSED_ZERO);
   *out = NULL;
   fused *f;
   if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
   f->k = k;
   f->s = *shape;
+  if (shape->relation == FUSED_CARRIER) f->s.substeps = 1;
   dkho_status s = build(f, mesh, fixed);
   if (s == DKHO_OK)
     *out = f;
@@ -265,10 +286,15 @@ static void count_products(const fused *f, double count[2]) {
   count[0] = count[1] = 0;
   for (int k = 0; k < s->degrees; k++) {
     double n = (double)s->n[k];
-    count[0] += n * (h * h + maps + (s->layers - 1) * (update + maps));
+    if (!fused_lives(f, 0, k)) continue;
+    count[0] += n * h * h;
     count[1] += n * h * s->varying[k].count;
+    if (s->start == FUSED_CONTENT && fused_wants(f, 0, k)) count[0] += n * h * c;
+    for (int l = 0; l < s->layers && fused_lives(f, l, k); l++)
+      count[0] += n * (maps + (fused_lives(f, l + 1, k) ? update : 0));
   }
-  count[0] += (double)s->n[s->target] * (update + (h + 2 * c) * h + h * s->outputs);
+  count[0] += (double)s->n[s->target] * ((h + 2 * c) * h + h * s->outputs);
+  if (s->relation == FUSED_CARRIER) count[0] += (double)s->n[s->target] * maps;
 }
 
 double fused_work_forward(const fused *f) {

@@ -1,5 +1,5 @@
-/* fused.h: the whole DKHO network ("full" variant) as one forward and one hand-written backward on raw arrays: encoder,
- * Dirac–Kuramoto layers, decoder. The same mathematics composed of plain tape operations is its definition and its test;
+/* fused.h: the whole DKHO network as one forward and one hand-written backward on raw arrays: encoder, Dirac–Kuramoto
+ * layers or what an ablation puts in their place, decoder. The same mathematics composed of plain tape operations is its definition and its test;
  * here it is organised for the machine:
  *  - the readout matrix is folded into the update's first matrix, gains and shifts of norms into the matrices that read
  *    them; static encoder columns are multiplied once per step,
@@ -43,7 +43,18 @@ typedef struct fused_columns {
   const int32_t *row; /* borrowed during fused_create */
 } fused_columns;
 
+/* How a layer's maps act. COUPLED: phases, joined over the degrees. ALONE: phases, θ ← θ - τ(ω + σ sin(γ⊙θ - λ)) on every
+ * simplex by itself, so that only the target degree is computed at all. CARRIER: no phases; x = sigmoid(gate)⊙tanh(drive)
+ * + tanh(lag) makes one hop a layer, m_k = σ_k (d x_{k-1} + δ x_{k+1}); [m, x] stands in for [cos θ, sin θ], the update is
+ * scaled by τ, and the decoder reads x and tanh(gate) of the last layer's maps at the final state. CARRIER makes no use of
+ * substeps, lag_scale and start. */
+typedef enum { FUSED_COUPLED, FUSED_ALONE, FUSED_CARRIER } fused_relation;
+/* θ at the start: zero; π tanh(z_0 W + b); b on all simplices of the degree. */
+typedef enum { FUSED_ZERO, FUSED_CONTENT, FUSED_COMMON } fused_start;
+
 typedef struct fused_shape {
+  fused_relation relation;
+  fused_start start;
   int degrees; /* degrees 0 … degrees-1 carry content and phase */
   int64_t n[FUSED_DEGREES];
   int h, c, layers, substeps;
@@ -52,6 +63,7 @@ typedef struct fused_shape {
   real tau_min, tau_range, lag_scale;
   fused_mlp encoder[FUSED_DEGREES], decoder; /* (columns, h, h) and (h + 2c, h, outputs) */
   fused_layer layer[FUSED_LAYERS];
+  size_t start_w[FUSED_DEGREES], start_b[FUSED_DEGREES]; /* h × c, c; as `start` wants them */
 } fused_shape;
 
 /* Incidence of degree k with k-1 (face, sign: n[k] × (k+1)) and with k+1 (compressed rows); star NULL is the unit
@@ -92,6 +104,9 @@ typedef struct fused_sample {
  * at a time the threads share its chunks, else each takes whole samples. */
 typedef struct fused_team fused_team;
 dkho_status fused_team_create(fused_team **out, const fused *f, pool *p, int samples);
+/* The same for fused_predict alone, in a third of the memory: a layer's state takes the place of the one before, and there
+ * are no cotangents. */
+dkho_status fused_team_create_predict(fused_team **out, const fused *f, pool *p, int samples);
 void fused_team_free(fused_team *t);
 
 /* y: n[target] × outputs, row-major, for each of `count` samples. */

@@ -22,6 +22,10 @@ static block block_of(const pass *p, const chunk *c, scratch *w, int first) {
   return (block){p->f, p->f->k, p->s, w, c->k, p->layer, first, n, p->f->s.h, p->f->s.c};
 }
 
+static int is_carrier(const block *b) {
+  return b->f->s.relation == FUSED_CARRIER;
+}
+
 /* State l of the block: [xhat or z_0, cos θ, sin θ], stride state_stride. */
 static size_t state_stride(const block *b) {
   return (size_t)(b->h + 2 * b->c) * LANES;
@@ -30,10 +34,25 @@ static real *state_at(const block *b, int l) {
   return tile_at(b->s->z[l][b->k], b->first, b->h + 2 * b->c);
 }
 
-/* Fills in the phases of state l, θ after `step` substeps. */
-static void load_phases(const block *b, int l, int step) {
-  b->K->phasor(b->n, b->c, tile_at(b->s->theta[b->k][step], b->first, b->c), state_at(b, l) + b->h * LANES,
-               state_stride(b));
+/* The carrier's [m, x] in state l; in the last state [x, tanh gate], of which map_content has left the second. */
+static void load_carrier(const block *b, int l) {
+  const real *x = tile_at(b->s->theta[b->k][l], b->first, b->c);
+  real *to = state_at(b, l) + b->h * LANES;
+  if (l < b->f->s.layers) {
+    carrier_hop(b->f, b->s, b->k, l, b->first, b->first + b->n);
+    b->K->from_rows(b->n, b->c, tile_at(b->s->res_a[b->k], b->first, b->c), to, state_stride(b));
+    to += b->c * LANES;
+  }
+  b->K->from_rows(b->n, b->c, x, to, state_stride(b));
+}
+
+/* Fills in the phases of state l, θ after `step` substeps, or the carrier. */
+static void load_relation(const block *b, int l, int step) {
+  if (is_carrier(b))
+    load_carrier(b, l);
+  else
+    b->K->phasor(b->n, b->c, tile_at(b->s->theta[b->k][step], b->first, b->c), state_at(b, l) + b->h * LANES,
+                 state_stride(b));
 }
 
 /* Lines of one block of `ch` channels: what comes next in an array lies one block further on. */
@@ -99,13 +118,31 @@ static void second_map(const block *b, const packed_rank *r) {
                            .lines = {block_lines(in), block_lines(in)}});
 }
 
+static const packed_maps *maps_of(const block *b, int l) {
+  return l < b->f->s.layers ? &b->f->layer[l].rank[b->k].maps : &b->f->view;
+}
+/* Where the last state has tanh gate; other states have none. */
+static real *turn_at(const block *b, int l) {
+  return l < b->f->s.layers ? NULL : state_at(b, l) + (b->h + b->c) * LANES;
+}
+
 /* Drive, gate and lag of layer l from its state. */
 static void map_content(const block *b, int l) {
-  const packed_maps *m = &b->f->layer[l].rank[b->k].maps;
+  const packed_maps *m = maps_of(b, l);
   int c3 = 3 * b->c;
   real *maps = tile_at(b->s->maps[l][b->k], b->first, c3);
   b->K->mm(b->n, state_at(b, l), state_stride(b), b->h, m->w, c3, c3, m->b, 0, maps, (size_t)c3 * LANES);
-  b->K->cond(b->n, b->c, b->f->s.lag_scale, maps);
+  if (is_carrier(b))
+    b->K->carrier(b->n, b->c, maps, tile_at(b->s->theta[b->k][l], b->first, b->c), turn_at(b, l), state_stride(b));
+  else
+    b->K->cond(b->n, b->c, b->f->s.lag_scale, maps);
+}
+
+/* From the cotangents that first_back left for state l: of [x, tanh gate] in the last, else of x in res_a. */
+static void carrier_back(const block *b, int l, real *g_pre, size_t ps) {
+  const real *a = tile_at(b->s->res_a[b->k], b->first, b->c), *t = tile_at(b->s->gt[b->k], b->first, b->c);
+  const real *turn = turn_at(b, l), *maps = tile_at(b->s->maps[l][b->k], b->first, 3 * b->c);
+  b->K->carrier_back(b->n, b->c, maps, turn ? t : a, turn, state_stride(b), turn ? a : NULL, g_pre, ps);
 }
 
 /* Weight and bias gradients of y = x W + b from g_y [n][out]. */
@@ -117,25 +154,25 @@ static void linear_grads(const block *b, const real *x, size_t xs, int in, const
 }
 
 /* The same for the conditioning maps and the decoder's output; with few outputs into the lane sums of the chunk. */
-static void thin_grads(const block *b, const real *x, size_t xs, const real *gy, int out, real *gw, real *gb) {
+static void thin_grads(const block *b, const real *x, size_t xs, const real *gy, int out, real *lanes, real *gw,
+                       real *gb) {
   if (fused_thin(out))
-    b->K->grad_lanes(b->n, x, xs, b->h, gy, (size_t)out * LANES, out, b->w->thin);
+    b->K->grad_lanes(b->n, x, xs, b->h, gy, (size_t)out * LANES, out, lanes);
   else
     linear_grads(b, x, xs, b->h, gy, out, gw, gb);
 }
 
-/* A chunk has at most one such map. */
-static void thin_begin(scratch *w, int h, int out) {
-  if (fused_thin(out)) memset(w->thin, 0, (size_t)((h + 1) * out) * LANES * sizeof *w->thin);
+static void thin_begin(real *lanes, int h, int out) {
+  if (fused_thin(out)) memset(lanes, 0, (size_t)((h + 1) * out) * LANES * sizeof *lanes);
 }
 
-/* Its lane sums, summed over the lanes, to the rows of g_W and to g_b. */
-static void thin_end(const fused *f, scratch *w, int out, real *gw, real *gb) {
+/* Lane sums, summed over the lanes, to the rows of g_W and to g_b. */
+static void thin_end(const fused *f, scratch *w, int out, const real *lanes, real *gw, real *gb) {
   int h = f->s.h, count = (h + 1) * out;
   if (!fused_thin(out)) return;
   real *total = w->sums + kern_pad(count) * LANES;
   memset(total, 0, (size_t)kern_pad(count) * sizeof *total);
-  f->k->transpose(1, w->thin, (size_t)count * LANES, count, w->sums);
+  f->k->transpose(1, lanes, (size_t)count * LANES, count, w->sums);
   f->k->grad_b(1, w->sums, count, total);
   for (int i = 0; i <= h; i++)
     for (int o = 0; o < out; o++) (i < h ? gw + i * kern_pad(out) : gb)[o] += total[i * out + o];
@@ -143,13 +180,17 @@ static void thin_end(const fused *f, scratch *w, int out, real *gw, real *gb) {
 
 /* Reverse of map_content: g_z = (add ? g_z : 0) + g_pre Wᵀ; g_W += stateᵀ g_pre; g_b += g_pre. */
 static void map_back(const block *b, int l, int add, real *gz, const grad_unit *u, real *partial) {
-  const packed_maps *m = &b->f->layer[l].rank[b->k].maps;
+  const packed_maps *m = maps_of(b, l);
   int c3 = 3 * b->c;
   size_t ps = (size_t)c3 * LANES;
-  b->K->cond_back(b->n, b->c, b->f->s.lag_scale, tile_at(b->s->maps[l][b->k], b->first, c3),
-                  tile_at(b->s->gmaps[b->k], b->first, c3), b->w->small, ps);
+  if (is_carrier(b))
+    carrier_back(b, l, b->w->small, ps);
+  else
+    b->K->cond_back(b->n, b->c, b->f->s.lag_scale, tile_at(b->s->maps[l][b->k], b->first, c3),
+                    tile_at(b->s->gmaps[b->k], b->first, c3), b->w->small, ps);
   b->K->mm(b->n, b->w->small, ps, c3, m->wt, b->h, b->h, NULL, add, gz, (size_t)b->h * LANES);
-  thin_grads(b, state_at(b, l), state_stride(b), b->w->small, c3, partial + u->maps_w, partial + u->maps_b);
+  thin_grads(b, state_at(b, l), state_stride(b), b->w->small, c3, b->w->thin[0], partial + u->maps_w,
+             partial + u->maps_b);
 }
 
 /* a = static product + varying W_1 + row */
@@ -168,6 +209,43 @@ static void encoder_input(const block *b) {
                            .ys = hs});
 }
 
+static const double PI = 3.14159265358979323846;
+
+/* θ at the start: π tanh(z_0 W + b), or b everywhere. */
+static void start_phases(const block *b) {
+  const packed_maps *m = &b->f->start[b->k];
+  real *theta = tile_at(b->s->theta[b->k][0], b->first, b->c), *pre = b->w->small;
+  size_t cs = (size_t)b->c * LANES, count = (size_t)b->n * cs;
+  if (b->f->s.start == FUSED_COMMON) {
+    for (size_t e = 0; e < count; e++) theta[e] = m->b[e % (size_t)b->c];
+    return;
+  }
+  b->K->mm(b->n, state_at(b, 0), state_stride(b), b->h, m->w, b->c, b->c, m->b, 0, pre, cs);
+  b->K->map(KERN_TANH, count, pre, pre);
+  for (size_t e = 0; e < count; e++) pre[e] *= (real)PI;
+  b->K->to_rows(b->n, b->c, pre, cs, theta);
+}
+
+/* Its reverse from g_θ in gt: g_pre = g_θ (π - θ²/π); g_z += g_pre Wᵀ. */
+static void start_back(const block *b, const grad_unit *u, real *gz, real *partial) {
+  size_t cs = (size_t)b->c * LANES;
+  real *g = b->w->small, *theta = b->w->a;
+  b->K->from_rows(b->n, b->c, tile_at(b->s->gt[b->k], b->first, b->c), g, cs);
+  if (b->f->s.start == FUSED_CONTENT) {
+    b->K->from_rows(b->n, b->c, tile_at(b->s->theta[b->k][0], b->first, b->c), theta, cs);
+    for (size_t e = 0; e < (size_t)b->n * cs; e++) g[e] *= (real)PI - theta[e] * theta[e] * (real)(1 / PI);
+    b->K->mm(b->n, g, cs, b->c, b->f->start[b->k].wt, b->h, b->h, NULL, 1, gz, (size_t)b->h * LANES);
+  }
+  b->K->transpose(b->n, g, cs, b->c, b->w->rows);
+  if (b->f->s.start == FUSED_CONTENT)
+    b->K->grad_w(b->n, state_at(b, 0), state_stride(b), b->h, b->w->rows, b->c, partial + u->start_w);
+  b->K->grad_b(b->n, b->w->rows, b->c, partial + u->start_b);
+}
+
+static int has_start(const block *b) {
+  return b->f->s.start != FUSED_ZERO && fused_wants(b->f, 0, b->k);
+}
+
 void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
   (void)partial;
   const packed_codec *e = &p->f->encoder[c->k];
@@ -178,6 +256,7 @@ void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
     b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
     b.K->mm(b.n, w->a, hs, b.h, e->w2, b.h, b.h, e->b2, 0, state_at(&b, 0), state_stride(&b));
     map_content(&b, 0);
+    if (has_start(&b)) start_phases(&b);
   }
 }
 
@@ -189,12 +268,12 @@ void content_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)b.h * LANES, zs = state_stride(&b);
-    load_phases(&b, b.l, (b.l + 1) * p->f->s.substeps);
+    load_relation(&b, b.l, (b.l + 1) * p->f->s.substeps);
     first_map(&b, b.l, r->w1, r->b1);
     b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
     second_map(&b, r);
     b.K->norm(b.n, b.h, w->g, hs, state_at(&b, b.l + 1), zs, tile_at(b.s->rstd[b.l + 1][b.k], t, 1));
-    if (!last) map_content(&b, b.l + 1);
+    if (!last || is_carrier(&b)) map_content(&b, b.l + 1);
   }
 }
 
@@ -205,7 +284,7 @@ void decoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)b.h * LANES;
-    load_phases(&b, layers, layers * p->f->s.substeps);
+    load_relation(&b, layers, layers * p->f->s.substeps);
     first_map(&b, layers, d->w1, d->b1);
     b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
     b.K->mm(b.n, w->a, hs, b.h, d->w2, outs, outs, d->b2, 0, tile_at(b.s->y, t, outs), (size_t)outs * LANES);
@@ -223,7 +302,7 @@ static void add_lanes(real *out, const real *lanes, int h) {
 }
 
 /* Reverse of hid = norm(gelu(a)), a = [state l] W_1 + b_1, from g_hid in w->g: gradients of W_1, b_1 and the norm;
- * g_z = (add ? g_z : 0) + g_a W_zᵀ; phases added. w->a, hat and rstd as left by gelu_norm_keep. */
+ * g_z = (add ? g_z : 0) + g_a W_zᵀ; phases added, or the two carrier columns put in gt and res_a. w->a, hat and rstd as left by gelu_norm_keep. */
 static void first_back(const block *b, int l, const real *gain, const real *w1t, const grad_unit *u, int add, real *gz,
                        real *partial) {
   scratch *w = b->w;
@@ -233,8 +312,13 @@ static void first_back(const block *b, int l, const real *gain, const real *w1t,
   linear_grads(b, state_at(b, l), state_stride(b), in, w->g, h, partial + u->w1, partial + u->b1);
   square_map(b, w->g, w1t, in, add, gz, (ahead){gz, h}, (ahead){gz, 0});
   b->K->mm(b->n, w->g, hs, h, w1t + h, in, 2 * b->c, NULL, 0, w->small, cs);
-  b->K->phasor_back(b->n, b->c, state_at(b, l) + h * LANES, state_stride(b), w->small, cs,
-                    tile_at(b->s->gt[b->k], b->first, b->c));
+  real *gt = tile_at(b->s->gt[b->k], b->first, b->c);
+  if (is_carrier(b)) {
+    b->K->to_rows(b->n, b->c, w->small, cs, gt);
+    b->K->to_rows(b->n, b->c, w->small + b->c * LANES, cs, tile_at(b->s->res_a[b->k], b->first, b->c));
+  } else {
+    b->K->phasor_back(b->n, b->c, state_at(b, l) + h * LANES, state_stride(b), w->small, cs, gt);
+  }
 }
 
 /* Reverse of u = z + hid W_2 + b_2 + z_0 S; gz holds g_u and becomes g_z; `fresh`: nothing in g_z0 yet. */
@@ -258,10 +342,10 @@ void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   const packed_rank *r = &p->f->layer[p->layer].rank[c->k];
   const grad_unit *u = &p->f->unit[p->layer][c->k];
   int h = p->f->s.h, layers = p->f->s.layers, last = p->layer + 1 == layers, target = c->k == p->f->s.target;
-  int fresh = p->layer == (target ? layers - 1 : layers - 2);
+  int fresh = last || !fused_lives(p->f, p->layer + 2, c->k);
   int c3 = 3 * p->f->s.c;
   memset(w->lanes, 0, (size_t)(4 * h) * LANES * sizeof *w->lanes);
-  thin_begin(w, h, last ? LANES : c3);
+  thin_begin(w->thin[0], h, last ? LANES : c3);
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)h * LANES;
@@ -273,14 +357,15 @@ void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   }
   add_lanes(partial + u->norm1, w->lanes, h);
   add_lanes(partial + u->norm2, w->lanes + 2 * h * LANES, h);
-  thin_end(p->f, w, last ? LANES : c3, partial + u->maps_w, partial + u->maps_b);
+  thin_end(p->f, w, last ? LANES : c3, w->thin[0], partial + u->maps_w, partial + u->maps_b);
 }
 
-/* g_z0 = what came through the layers and through the skips; with one layer the other degrees have neither. */
+/* g_z0 = what came through the layers and through the skips, if there is any, through the maps and the start. */
 static void encoder_cotangent(const block *b, const grad_unit *u, real *gz, real *partial) {
-  int reached = b->k == b->f->s.target || b->f->s.layers > 1;
+  int reached = fused_lives(b->f, 1, b->k);
   if (reached) b->K->axpy((size_t)b->n * (size_t)b->h * LANES, 1, tile_at(b->s->gz0[b->k], b->first, b->h), gz);
   map_back(b, 0, reached, gz, u, partial);
+  if (has_start(b)) start_back(b, u, gz, partial);
 }
 
 void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
@@ -288,7 +373,7 @@ void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   const grad_unit *u = &p->f->enc_unit[c->k];
   int h = p->f->s.h, fixed = p->f->s.fixed[c->k].count, in = p->f->s.varying[c->k].count;
   memset(w->lanes, 0, (size_t)(2 * h) * LANES * sizeof *w->lanes);
-  thin_begin(w, h, 3 * p->f->s.c);
+  thin_begin(w->thin[0], h, 3 * p->f->s.c);
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)h * LANES;
@@ -305,7 +390,7 @@ void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
                 partial + u->fixed);
   }
   add_lanes(partial + u->norm1, w->lanes, h);
-  thin_end(p->f, w, 3 * p->f->s.c, partial + u->maps_w, partial + u->maps_b);
+  thin_end(p->f, w, 3 * p->f->s.c, w->thin[0], partial + u->maps_w, partial + u->maps_b);
 }
 
 void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
@@ -314,16 +399,21 @@ void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   int h = p->f->s.h, outs = p->f->s.outputs, layers = p->f->s.layers;
   size_t hs = (size_t)h * LANES;
   memset(w->lanes, 0, (size_t)(2 * h) * LANES * sizeof *w->lanes);
-  thin_begin(w, h, outs);
+  int maps = p->f->s.relation == FUSED_CARRIER ? 3 * p->f->s.c : LANES;
+  thin_begin(w->thin[0], h, maps);
+  thin_begin(w->thin[1], h, outs);
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     const real *gy = tile_at(b.s->g_y, t, outs);
     first_map(&b, layers, d->w1, d->b1);
     b.K->gelu_norm_keep(b.n, h, w->a, hs, w->hat, hs, w->rstd);
-    thin_grads(&b, w->hat, hs, gy, outs, partial + u->w2, partial + u->b2);
+    thin_grads(&b, w->hat, hs, gy, outs, w->thin[1], partial + u->w2, partial + u->b2);
     b.K->mm(b.n, gy, (size_t)outs * LANES, outs, d->w2t, h, h, NULL, 0, w->g, hs);
-    first_back(&b, layers, d->gain, d->w1t, u, 0, tile_at(b.s->gz[b.k], t, h), partial);
+    real *gz = tile_at(b.s->gz[b.k], t, h);
+    first_back(&b, layers, d->gain, d->w1t, u, 0, gz, partial);
+    if (is_carrier(&b)) map_back(&b, layers, 1, gz, u, partial);
   }
   add_lanes(partial + u->norm1, w->lanes, h);
-  thin_end(p->f, w, outs, partial + u->w2, partial + u->b2);
+  thin_end(p->f, w, maps, w->thin[0], partial + u->maps_w, partial + u->maps_b);
+  thin_end(p->f, w, outs, w->thin[1], partial + u->w2, partial + u->b2);
 }

@@ -14,13 +14,14 @@ typedef struct packed_maps {
 } packed_maps;
 
 typedef struct packed_rank {
-  real *w1, *b1, *w1t; /* in [W_z; W_read W_p]: (h+2c) × h, b_1 + b_read W_p; bare h × (h+2c) */
-  real *w2, *w2t;      /* in: h × h; bare: h × h */
-  real *gain1;         /* of the inner norm */
-  real *skip, *skipt;  /* h × h */
-  real *carry, *lift;  /* z + b_2 + shift_1 W_2 = carry ⊙ xhat + lift */
-  real *gain;          /* of the layer's norm */
-  packed_maps maps;    /* of this layer, fed by the pass before */
+  real *w1, *b1,
+      *w1t; /* in [W_z; W_read W_p]: (h+2c) × h, b_1 + b_read W_p; bare h × (h+2c). CARRIER: rows of m times σ */
+  real *w2, *w2t;     /* in: h × h; bare: h × h. CARRIER: times τ, as b_2 */
+  real *gain1;        /* of the inner norm */
+  real *skip, *skipt; /* h × h */
+  real *carry, *lift; /* z + b_2 + shift_1 W_2 = carry ⊙ xhat + lift */
+  real *gain;         /* of the layer's norm */
+  packed_maps maps;   /* of this layer, fed by the pass before */
   real sigma;
 } packed_rank;
 
@@ -38,7 +39,7 @@ typedef struct packed_codec {
  * whole lanes. */
 typedef struct grad_unit {
   size_t base, size; /* place in the packed gradient */
-  size_t w1, b1, w2, b2, skip, norm1, norm2, maps_w, maps_b, fixed, global;
+  size_t w1, b1, w2, b2, skip, norm1, norm2, maps_w, maps_b, fixed, global, start_w, start_b;
 } grad_unit;
 
 typedef struct chunk {
@@ -55,11 +56,13 @@ struct fused {
   real *fixed_product[DEG]; /* [t][h] */
   packed_codec encoder[DEG], decoder;
   packed_layer layer[FUSED_LAYERS];
+  packed_maps start[DEG], view; /* of θ at the start: h × c; CARRIER: the last layer's maps at the final state */
   grad_unit enc_unit[DEG], dec_unit, unit[FUSED_LAYERS][DEG];
   size_t scalars, grads, unit_max; /* scalars: per layer σ_0 … σ_{DEG-1}, τ */
   chunk *chunks;
   int chunk_count;
-  unsigned char *need; /* [layers·substeps + 1][DEG]: is θ wanted there? */
+  unsigned char *need;             /* [layers·substeps + 1][DEG]: is θ wanted there? */
+  unsigned live[FUSED_LAYERS + 1]; /* degrees whose state l the output can feel; never more than at l - 1 */
   arena mem;
 };
 
@@ -68,7 +71,7 @@ typedef struct scratch {
   real *a, *hat, *g;         /* [block][h] */
   real *small, *rows, *rstd; /* [block][max(3c, outputs)], transposed cotangents, [block][1] */
   real *lanes;               /* [4][h] lane sums of norm gradients */
-  real *thin, *sums;         /* [h+1][thin_out] lane sums of a map with few outputs, and room to sum them up */
+  real *thin[2], *sums;      /* [h+1][few] lane sums of maps and of the decoder's output, and room to sum them up */
 } scratch;
 
 /* Maps with so few outputs that a transposed cotangent would be mostly padding take their gradients lane by lane. */
@@ -82,21 +85,22 @@ typedef struct sample_state {
   real *row[DEG];                    /* h: bias and global columns of the encoder */
   real *z[FUSED_LAYERS + 1][DEG];    /* [t][h+2c]: encoder output, then normalised states; cos θ, sin θ */
   real *rstd[FUSED_LAYERS + 1][DEG]; /* [t][1] */
-  real *maps[FUSED_LAYERS][DEG];     /* [t][3c] */
-  real **theta[DEG];                 /* layers·substeps + 1 arrays of rows [t+1][16][c] */
-  real *res_a[DEG], *res_b[DEG];     /* rows of sines, on the way back their cotangents */
+  real *maps[FUSED_LAYERS + 1][DEG]; /* [t][3c] */
+  real **theta[DEG];                 /* layers·substeps + 1 arrays of rows [t+1][16][c]; CARRIER: x of layer l */
+  real *res_a[DEG], *res_b[DEG];     /* rows of sines, on the way back their cotangents; CARRIER: a is m, then g_x */
   real *y, *g_y;                     /* [t][outputs] */
-  real *gz[DEG], *gz0[DEG], *gt[DEG], *gmaps[DEG];
-  real *dots;            /* per chunk: [3][16] lane sums of σ_{k-1}, σ_{k+1}, ω_k */
-  real *partial;         /* per chunk in flight: a unit's gradient */
-  real *packed;          /* the sample's gradient, borrowed from the team */
-  real *flat_y, *flat_g; /* row-major output and cotangent */
+  real *gz[DEG], *gz0[DEG], *gt[DEG], *gmaps[DEG]; /* gt: rows; CARRIER: g_m */
+  real *dots;                                      /* per chunk: [3][16] lane sums of σ_{k-1}, σ_{k+1}, ω_k */
+  real *partial;                                   /* per chunk in flight: a unit's gradient */
+  real *packed;                                    /* the sample's gradient, borrowed from the team */
+  real *flat_y, *flat_g;                           /* row-major output and cotangent */
 } sample_state;
 
 struct fused_team {
   const fused *f;
   pool *p;
   int samples;         /* at a time */
+  int predicts;        /* only: layers update states and maps in place, and phases go to and fro between two arrays */
   sample_state *state; /* one per thread that takes whole samples */
   scratch *work;       /* one per thread */
   real *packed;        /* samples × grads */
@@ -130,9 +134,16 @@ void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
 /* Substep `step` (0 … layers·substeps-1) and its reverse; the latter adds to the scalars of the packed gradient. */
 dkho_status relation_forward(pass *p, int step);
 dkho_status relation_backward(pass *p, int step);
+/* CARRIER: m of tiles first … last-1 of degree k in layer l, into res_a; and g_x of layer l from the cotangents of [m, x]. */
+void carrier_hop(const fused *f, sample_state *s, int k, int l, int first, int last);
+dkho_status carrier_backward(pass *p, int l);
 
 /* Runs fn over the chunks of the degrees in `mask`; unit_of, when given, says where a chunk's partial gradient belongs. */
 dkho_status run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k));
+
+static inline int fused_lives(const fused *f, int l, int k) {
+  return k >= 0 && (f->live[l] >> k & 1U);
+}
 
 static inline int fused_wants(const fused *f, int step, int k) {
   return k >= 0 && k < f->s.degrees && f->need[step * DEG + k];

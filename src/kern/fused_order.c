@@ -117,21 +117,21 @@ static dkho_status move_star(arena *a, const fused_mesh *m, fused_mesh *out, int
 
 dkho_status order_mesh(fused *f, const fused_mesh *m, fused_mesh *out, arena *a) {
   int32_t *place[DEG];
-  int top = f->s.degrees - 1;
+  int top = f->s.degrees - 1, joined = top && f->s.relation != FUSED_ALONE;
   *out = (fused_mesh){.star = {0}};
   for (int k = 0; k <= top; k++) {
     int64_t n = f->s.n[k];
     if (!ARENA_NEW(&f->mem, f->order[k], n) || !ARENA_NEW(a, place[k], n)) return DKHO_E_MEMORY;
-    if (k)
+    if (joined && k)
       TRY(order_by_faces(m, k, n, place[k - 1], f->order[k]));
-    else if (top)
+    else if (joined)
       TRY(order_vertices(m, n, f->order[k]));
     for (int32_t i = 0; i < n; i++) {
-      if (!top) f->order[k][i] = i;
+      if (!joined) f->order[k][i] = i;
       place[k][f->order[k][i]] = i;
     }
   }
-  for (int k = 0; k <= top; k++) {
+  for (int k = 0; joined && k <= top; k++) {
     if (k > 0) TRY(move_faces(a, m, out, k, f->s.n[k], f->order[k], place[k - 1]));
     if (k < top) TRY(move_cofaces(a, m, out, k, f->s.n[k], f->order[k], place[k + 1]));
     TRY(move_star(a, m, out, k, f->s.n[k], f->order[k]));

@@ -55,8 +55,17 @@ static void pack_maps(const fused *f, const fused_rank *at, const real *p, const
   absorb(state, h, 3 * c, m->w, m->b);
 }
 
-/* First linear map on [z, p], p = [cos θ, sin θ] W_r + b_r:  z W_z + [cos, sin] (W_r W_p) + (b_1 + b_r W_p). */
-static void fold(const fused *f, const fused_rank *at, const real *p, packed_rank *r) {
+/* The factors that a carrier network has folded away: m = σ_k·hop, update = τ·(…). */
+static real hop_scale(const fused *f, int l, int k) {
+  return f->s.relation == FUSED_CARRIER ? f->layer[l].rank[k].sigma : 1;
+}
+static real update_scale(const fused *f, int l) {
+  return f->s.relation == FUSED_CARRIER ? f->layer[l].tau : 1;
+}
+
+/* First linear map on [z, p], p = [cos θ, sin θ] W_r + b_r:  z W_z + [cos, sin] (W_r W_p) + (b_1 + b_r W_p); the first c
+ * rows of W_r W_p times `scale`. */
+static void fold(const fused *f, const fused_rank *at, const real *p, real scale, packed_rank *r) {
   int h = f->s.h, c2 = 2 * f->s.c;
   const real *wp = p + at->update.w1 + h * h, *read = p + at->read_w, *bias = p + at->read_b;
   copy(r->w1, p + at->update.w1, (size_t)(h * h));
@@ -64,7 +73,7 @@ static void fold(const fused *f, const fused_rank *at, const real *p, packed_ran
     for (int i = 0; i < c2; i++) {
       double s = 0;
       for (int j = 0; j < h; j++) s += (double)read[i * h + j] * (double)wp[j * h + o];
-      r->w1[(h + i) * h + o] = (real)s;
+      r->w1[(h + i) * h + o] = (i < f->s.c ? scale : 1) * (real)s;
     }
     double s = (double)p[at->update.b1 + (size_t)o];
     for (int j = 0; j < h; j++) s += (double)bias[j] * (double)wp[j * h + o];
@@ -73,13 +82,13 @@ static void fold(const fused *f, const fused_rank *at, const real *p, packed_ran
   flip(r->w1t, r->w1, h + c2, h);
 }
 
-/* Second linear map, the inner norm absorbed. */
-static void pack_second(const fused *f, const fused_mlp *at, const real *p, int out, real *w2, real *b2, real *w2t,
-                        real *gain) {
+/* Second linear map times `scale`, the inner norm absorbed. */
+static void pack_second(const fused *f, const fused_mlp *at, const real *p, int out, real scale, real *w2, real *b2,
+                        real *w2t, real *gain) {
   int h = f->s.h;
   affine inner = {p + at->gain, p + at->shift};
-  copy(w2, p + at->w2, (size_t)(h * out));
-  copy(b2, p + at->b2, (size_t)out);
+  for (int i = 0; i < h * out; i++) w2[i] = scale * p[at->w2 + (size_t)i];
+  for (int i = 0; i < out; i++) b2[i] = scale * p[at->b2 + (size_t)i];
   copy(gain, inner.gain, (size_t)h);
   flip(w2t, w2, h, out);
   absorb(&inner, h, out, w2, b2);
@@ -89,10 +98,12 @@ static void pack_rank(const fused *f, int l, int k, const real *p, packed_rank *
   const fused_rank *at = &f->s.layer[l].rank[k];
   int h = f->s.h;
   affine state = state_affine(f, p, l, k);
-  fold(f, at, p, r);
+  double s = (double)p[at->sigma];
+  r->sigma = (real)(fmax(s, 0) + log1p(exp(-fabs(s))) + 1e-4);
+  fold(f, at, p, hop_scale(f, l, k), r);
   absorb(&state, h, h, r->w1, r->b1);
   pack_maps(f, at, p, &state, &r->maps);
-  pack_second(f, &at->update, p, h, r->w2, r->lift, r->w2t, r->gain1);
+  pack_second(f, &at->update, p, h, update_scale(f, l), r->w2, r->lift, r->w2t, r->gain1);
   for (int i = 0; i < h; i++) {
     r->carry[i] = state.gain ? state.gain[i] : 1;
     r->lift[i] += state.gain ? state.shift[i] : 0;
@@ -100,13 +111,20 @@ static void pack_rank(const fused *f, int l, int k, const real *p, packed_rank *
   copy(r->skip, p + at->skip, (size_t)(h * h));
   copy(r->gain, p + at->gain, (size_t)h);
   flip(r->skipt, r->skip, h, h);
-  double s = (double)p[at->sigma];
-  r->sigma = (real)(fmax(s, 0) + log1p(exp(-fabs(s))) + 1e-4);
+}
+
+static void pack_start(const fused *f, int k, const real *p) {
+  const packed_maps *m = &f->start[k];
+  int h = f->s.h, c = f->s.c;
+  if (f->s.start != FUSED_ZERO) copy(m->b, p + f->s.start_b[k], (size_t)c);
+  if (f->s.start != FUSED_CONTENT) return;
+  copy(m->w, p + f->s.start_w[k], (size_t)(h * c));
+  flip(m->wt, m->w, h, c);
 }
 
 static void pack_codec(const fused *f, const fused_mlp *at, const real *p, int out, packed_codec *w) {
   copy(w->b1, p + at->b1, (size_t)f->s.h);
-  pack_second(f, at, p, out, w->w2, w->b2, w->w2t, w->gain);
+  pack_second(f, at, p, out, 1, w->w2, w->b2, w->w2t, w->gain);
 }
 
 static void pick_rows(real *to, const real *from, const fused_columns *c, int h) {
@@ -119,6 +137,7 @@ static dkho_status fixed_task(void *ctx, size_t task, int worker) {
   const chunk *c = &f->chunks[task];
   int in = f->s.fixed[c->k].count, h = f->s.h;
   size_t xs = (size_t)in * LANES, ys = (size_t)h * LANES, first = (size_t)c->first;
+  if (!fused_lives(f, 0, c->k)) return DKHO_OK;
   f->k->mm(c->last - c->first, f->fixed[c->k] + first * xs, xs, in, f->encoder[c->k].fixed, h, h, NULL, 0,
            f->fixed_product[c->k] + first * ys, ys);
   return DKHO_OK;
@@ -126,18 +145,21 @@ static dkho_status fixed_task(void *ctx, size_t task, int worker) {
 
 void fused_prepare(fused *f, pool *p, const real *params) {
   const fused_shape *s = &f->s;
+  for (int l = 0; l < s->layers; l++)
+    f->layer[l].tau = s->tau_min + s->tau_range * (real)sigmoid((double)params[s->layer[l].tau]);
   for (int k = 0; k < s->degrees; k++) {
     packed_codec *e = &f->encoder[k];
+    if (!fused_lives(f, 0, k)) continue;
     const real *w1 = params + s->encoder[k].w1;
     pack_codec(f, &s->encoder[k], params, s->h, e);
     pick_rows(e->w1, w1, &s->varying[k], s->h);
     pick_rows(e->fixed, w1, &s->fixed[k], s->h);
     pick_rows(e->global, w1, &s->global[k], s->h);
     for (int l = 0; l < s->layers; l++) pack_rank(f, l, k, params, &f->layer[l].rank[k]);
+    pack_start(f, k, params);
   }
-  for (int l = 0; l < s->layers; l++)
-    f->layer[l].tau = s->tau_min + s->tau_range * (real)sigmoid((double)params[s->layer[l].tau]);
   affine state = state_affine(f, params, s->layers, s->target);
+  if (s->relation == FUSED_CARRIER) pack_maps(f, &s->layer[s->layers - 1].rank[s->target], params, &state, &f->view);
   pack_codec(f, &s->decoder, params, s->outputs, &f->decoder);
   copy(f->decoder.w1, params + s->decoder.w1, (size_t)((s->h + 2 * s->c) * s->h));
   flip(f->decoder.w1t, f->decoder.w1, s->h + 2 * s->c, s->h);
@@ -159,8 +181,11 @@ static void release(const affine *a, int h, int out, real *gw, const real *gb) {
     for (int o = 0; o < out; o++) gw[i * ld + o] = a->gain[i] * gw[i * ld + o] + a->shift[i] * gb[o];
 }
 
-static void collect_maps(const fused *f, const fused_rank *at, const grad_unit *u, const real *g, real *out) {
+/* Of maps that read the state of this affine part; g is the unit's gradient. */
+static void collect_maps(const fused *f, const fused_rank *at, const grad_unit *u, const affine *state, real *g,
+                         real *out) {
   int h = f->s.h, c = f->s.c, ld = kern_pad(3 * c);
+  release(state, h, 3 * c, g + u->maps_w, g + u->maps_b);
   real *w[] = {out + at->drive_w, out + at->gate_w, out + at->lag_w};
   real *b[] = {out + at->drive_b, out + at->gate_b, out + at->lag_b};
   for (int q = 0; q < 3; q++)
@@ -168,6 +193,18 @@ static void collect_maps(const fused *f, const fused_rank *at, const grad_unit *
       for (int i = 0; i < h; i++) w[q][i * c + j] += g[u->maps_w + (size_t)(i * ld + q * c + j)];
       b[q][j] += g[u->maps_b + (size_t)(q * c + j)];
     }
+}
+
+/* Reverse of w·scale: g ← scale·g; returns the scale's cotangent <w, g>, g as it was. w rows × cols, g padded. */
+static double strip(real scale, int rows, int cols, const real *w, real *g) {
+  double s = 0;
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < cols; j++) {
+      real *at = &g[i * kern_pad(cols) + j];
+      s += (double)w[i * cols + j] * (double)*at;
+      *at *= scale;
+    }
+  return s;
 }
 
 /* Reverse of fold: with F = W_r W_p and β = b_1 + b_r W_p,
@@ -192,31 +229,46 @@ static void unfold(const fused *f, const fused_rank *at, const real *p, const re
   }
 }
 
-static void collect_mlp(const fused *f, const fused_mlp *at, const grad_unit *u, const real *p, real *g, int outs,
-                        real *out) {
+/* The second map stands times `scale`, whose cotangent is returned. */
+static double collect_mlp(const fused *f, const fused_mlp *at, const grad_unit *u, const real *p, real *g, int outs,
+                          real scale, real *out) {
   int h = f->s.h;
   affine inner = {p + at->gain, p + at->shift};
   release(&inner, h, outs, g + u->w2, g + u->b2);
+  double g_scale = strip(scale, h, outs, p + at->w2, g + u->w2) + strip(scale, 1, outs, p + at->b2, g + u->b2);
   add_rows(out + at->gain, g + u->norm1, 1, h);
   add_rows(out + at->shift, g + u->norm1 + kern_pad(h), 1, h);
   add_rows(out + at->w2, g + u->w2, h, outs);
   add_rows(out + at->b2, g + u->b2, 1, outs);
+  return g_scale;
+}
+
+/* The update of layer l; a carrier network's σ_k and τ get their cotangents here, those of phases have them. */
+static void collect_update(const fused *f, int l, int k, const real *params, real *packed, real *out) {
+  const fused_rank *at = &f->s.layer[l].rank[k];
+  const packed_rank *r = &f->layer[l].rank[k];
+  const grad_unit *u = &f->unit[l][k];
+  real *g = packed + u->base, *scalar = packed + f->scalars + (size_t)(l * (DEG + 1));
+  int h = f->s.h, carrier = f->s.relation == FUSED_CARRIER;
+  affine state = state_affine(f, params, l, k);
+  release(&state, h, h, g + u->w1, g + u->b1);
+  if (carrier)
+    scalar[k] =
+        (real)(strip(r->sigma, f->s.c, h, r->w1 + h * h, g + u->w1 + (size_t)(h * kern_pad(h))) / (double)r->sigma);
+  unfold(f, at, params, g + u->w1, g + u->b1, out);
+  double g_scale = collect_mlp(f, &at->update, u, params, g, h, update_scale(f, l), out);
+  if (carrier) scalar[DEG] += (real)g_scale;
+  add_rows(out + at->skip, g + u->skip, h, h);
+  add_rows(out + at->gain, g + u->norm2, 1, h);
+  add_rows(out + at->shift, g + u->norm2 + kern_pad(h), 1, h);
 }
 
 static void collect_rank(const fused *f, int l, int k, const real *params, real *packed, real *out) {
   const fused_rank *at = &f->s.layer[l].rank[k];
-  const grad_unit *u = &f->unit[l][k], *before = l ? &f->unit[l - 1][k] : &f->enc_unit[k];
-  real *g = packed + u->base, *maps = packed + before->base;
-  int h = f->s.h;
+  const grad_unit *before = l ? &f->unit[l - 1][k] : &f->enc_unit[k];
   affine state = state_affine(f, params, l, k);
-  release(&state, h, h, g + u->w1, g + u->b1);
-  release(&state, h, 3 * f->s.c, maps + before->maps_w, maps + before->maps_b);
-  unfold(f, at, params, g + u->w1, g + u->b1, out);
-  collect_mlp(f, &at->update, u, params, g, h, out);
-  add_rows(out + at->skip, g + u->skip, h, h);
-  add_rows(out + at->gain, g + u->norm2, 1, h);
-  add_rows(out + at->shift, g + u->norm2 + kern_pad(h), 1, h);
-  collect_maps(f, at, before, maps, out);
+  if (fused_lives(f, l + 1, k)) collect_update(f, l, k, params, packed, out);
+  collect_maps(f, at, before, &state, packed + before->base, out);
   out[at->sigma] += packed[f->scalars + (size_t)(l * (DEG + 1) + k)] * (real)sigmoid((double)params[at->sigma]);
 }
 
@@ -230,14 +282,16 @@ static void collect_encoder(const fused *f, int k, const real *params, real *pac
     for (int i = 0; i < groups[q]->count; i++)
       add_rows(out + s->encoder[k].w1 + groups[q]->row[i] * s->h, g + from[q] + i * kern_pad(s->h), 1, s->h);
   add_rows(out + s->encoder[k].b1, g + u->b1, 1, s->h);
-  collect_mlp(f, &s->encoder[k], u, params, g, s->h, out);
+  collect_mlp(f, &s->encoder[k], u, params, g, s->h, 1, out);
+  if (s->start == FUSED_CONTENT) add_rows(out + s->start_w[k], g + u->start_w, s->h, s->c);
+  if (s->start != FUSED_ZERO) add_rows(out + s->start_b[k], g + u->start_b, 1, s->c);
 }
 
 void fused_collect(const fused *f, const real *params, real *packed, real *grads) {
   const fused_shape *s = &f->s;
   for (int k = 0; k < s->degrees; k++) {
-    collect_encoder(f, k, params, packed, grads);
-    for (int l = 0; l < s->layers; l++) collect_rank(f, l, k, params, packed, grads);
+    if (fused_lives(f, 0, k)) collect_encoder(f, k, params, packed, grads);
+    for (int l = 0; l < s->layers && fused_lives(f, l, k); l++) collect_rank(f, l, k, params, packed, grads);
   }
   for (int l = 0; l < s->layers; l++) {
     double e = sigmoid((double)params[s->layer[l].tau]);
@@ -248,5 +302,7 @@ void fused_collect(const fused *f, const real *params, real *packed, real *grads
   release(&state, s->h, s->h, g + f->dec_unit.w1, g + f->dec_unit.b1);
   add_rows(grads + s->decoder.w1, g + f->dec_unit.w1, s->h + 2 * s->c, s->h);
   add_rows(grads + s->decoder.b1, g + f->dec_unit.b1, 1, s->h);
-  collect_mlp(f, &s->decoder, &f->dec_unit, params, g, s->outputs, grads);
+  collect_mlp(f, &s->decoder, &f->dec_unit, params, g, s->outputs, 1, grads);
+  if (s->relation == FUSED_CARRIER)
+    collect_maps(f, &s->layer[s->layers - 1].rank[s->target], &f->dec_unit, &state, g, grads);
 }

@@ -1,7 +1,9 @@
-/* fused_relation.c: one Dirac–Kuramoto substep over all degrees and its reverse (darcy 3.5, 3.10), for any metric:
+/* fused_relation.c: what joins the simplices, and its reverse. One Dirac–Kuramoto substep over all degrees (darcy 3.5,
+ * 3.10), for any metric:
  *   A_k = sin(d θ_{k-1} - γ_k⊙θ_k - λ_k),  B_k = sin(δ θ_{k+1} + γ_k⊙θ_k - λ_k),
  *   θ_k ← θ_k - τ(ω_k + σ_k(δ A_{k+1} + d B_{k-1})).
- * Two sweeps each: residuals everywhere, then updates. Parts that the output cannot feel are left out. */
+ * Two sweeps each: residuals everywhere, then updates. Parts that the output cannot feel are left out. Without coupling one
+ * sweep over the target degree does; without phases there is the hop of the carrier. */
 #include "kern/fused_int.h"
 
 #include <string.h>
@@ -40,6 +42,26 @@ static void step_chunk(const pass *p, const chunk *c, scratch *w, real *partial)
                  s->maps[layer_of(p)][k], s->theta[k][i + 1]);
 }
 
+static void alone_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  (void)w, (void)partial;
+  const fused *f = p->f;
+  int k = c->k, i = p->step, l = layer_of(p);
+  f->k->rel_alone(c->first, c->last, f->s.c, f->layer[l].tau, f->layer[l].rank[k].sigma, p->s->theta[k][i],
+                  p->s->maps[l][k], p->s->theta[k][i + 1]);
+}
+
+/* Dots in the places of σ_{k+1}, here σ_k, and ω_k. */
+static void alone_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  (void)w, (void)partial;
+  const fused *f = p->f;
+  sample_state *s = p->s;
+  int k = c->k, l = layer_of(p);
+  real *dot = s->dots + (size_t)(c - f->chunks) * 3 * LANES;
+  memset(dot, 0, 3 * LANES * sizeof *dot);
+  f->k->rel_alone_back(c->first, c->last, f->s.c, f->layer[l].tau, f->layer[l].rank[k].sigma, s->theta[k][p->step],
+                       s->maps[l][k], s->gt[k], s->gmaps[k], dot + LANES);
+}
+
 static unsigned mask_where(const pass *p, int (*want)(const pass *, int)) {
   unsigned mask = 0;
   for (int k = 0; k < p->f->s.degrees; k++) mask |= want(p, k) ? 1U << k : 0U;
@@ -54,6 +76,7 @@ static int wants_before(const pass *p, int k) {
 
 dkho_status relation_forward(pass *p, int step) {
   p->step = step;
+  if (p->f->s.relation == FUSED_ALONE) return run_chunks(p, 1U << p->f->s.target, alone_chunk, NULL);
   TRY(run_chunks(p, mask_where(p, wants_a) | mask_where(p, wants_b), residual_chunk, NULL));
   return run_chunks(p, mask_where(p, wants_after), step_chunk, NULL);
 }
@@ -101,11 +124,12 @@ static void add_scalars(const pass *p) {
   const fused *f = p->f;
   const packed_layer *layer = &f->layer[layer_of(p)];
   double back[DEG + 2] = {0}, drive = 0; /* back[k+1] belongs to degree k */
+  int alone = f->s.relation == FUSED_ALONE;
   for (int i = 0; i < f->chunk_count; i++) {
     const real *dot = p->s->dots + (size_t)i * 3 * LANES;
     int k = f->chunks[i].k;
     back[k] += lane_sum(dot);
-    back[k + 2] += lane_sum(dot + LANES);
+    back[k + 2 - alone] += lane_sum(dot + LANES);
     drive += lane_sum(dot + 2 * LANES);
   }
   real *out = p->s->packed + f->scalars + (size_t)(layer_of(p) * (DEG + 1));
@@ -118,9 +142,42 @@ static void add_scalars(const pass *p) {
 }
 
 dkho_status relation_backward(pass *p, int step) {
+  int alone = p->f->s.relation == FUSED_ALONE;
   p->step = step;
-  TRY(run_chunks(p, (1U << p->f->s.degrees) - 1, residual_back_chunk, NULL));
+  if (alone)
+    TRY(run_chunks(p, 1U << p->f->s.target, alone_back_chunk, NULL));
+  else
+    TRY(run_chunks(p, (1U << p->f->s.degrees) - 1, residual_back_chunk, NULL));
   add_scalars(p);
-  if (step == 0) return DKHO_OK; /* θ starts at zero, whatever the parameters */
+  if (alone || (step == 0 && p->f->s.start == FUSED_ZERO)) return DKHO_OK; /* nothing depends on a start at zero */
   return run_chunks(p, mask_where(p, wants_before), step_back_chunk, NULL);
+}
+
+/* m_k = d x_{k-1} + δ x_{k+1}; σ_k is in the matrix that reads it. */
+void carrier_hop(const fused *f, sample_state *s, int k, int l, int first, int last) {
+  int up = k + 1 < f->s.degrees, down = k > 0;
+  size_t tile = (size_t)f->s.c * LANES;
+  memset(s->res_a[k] + (size_t)first * tile, 0, (size_t)(last - first) * tile * sizeof(real));
+  f->k->rel_step_back(first, last, f->s.c, up ? &f->up[k] : NULL, up ? s->theta[k + 1][l] : NULL,
+                      down ? &f->down[k] : NULL, down ? s->theta[k - 1][l] : NULL, NULL, NULL, s->maps[l][k],
+                      s->res_a[k]);
+}
+
+/* g_x of degree k += dᵀ g_m of degree k+1 + δᵀ g_m of degree k-1, from zero where the layer leaves x itself unread. */
+static void hop_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
+  (void)w, (void)partial;
+  const fused *f = p->f;
+  sample_state *s = p->s;
+  int k = c->k, l = p->layer, up = fused_lives(f, l + 1, k + 1), down = fused_lives(f, l + 1, k - 1);
+  size_t tile = (size_t)f->s.c * LANES;
+  if (!fused_lives(f, l + 1, k))
+    memset(s->res_a[k] + (size_t)c->first * tile, 0, (size_t)(c->last - c->first) * tile * sizeof(real));
+  f->k->rel_step_back(c->first, c->last, f->s.c, up ? &f->up_adj[k] : NULL, up ? s->gt[k + 1] : NULL,
+                      down ? &f->down_adj[k] : NULL, down ? s->gt[k - 1] : NULL, NULL, NULL, s->maps[l][k],
+                      s->res_a[k]);
+}
+
+dkho_status carrier_backward(pass *p, int l) {
+  p->layer = l;
+  return run_chunks(p, p->f->live[l], hop_back_chunk, NULL);
 }

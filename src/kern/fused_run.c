@@ -13,7 +13,7 @@ typedef struct {
 
 static void one_chunk(const sweep *w, int i, int worker, int slot) {
   const chunk *c = &w->p->f->chunks[i];
-  real *partial = w->p->s->partial + (size_t)slot * w->p->f->unit_max;
+  real *partial = w->unit_of ? w->p->s->partial + (size_t)slot * w->p->f->unit_max : NULL;
   if (w->unit_of) memset(partial, 0, w->unit_of(w->p, c->k)->size * sizeof *partial);
   w->fn(w->p, c, &w->p->work[worker], partial);
 }
@@ -67,16 +67,12 @@ static const grad_unit *decoder_unit(const pass *p, int k) {
   return &p->f->dec_unit;
 }
 
-/* Degrees whose content layer l updates. */
-static unsigned content_mask(const fused *f, int l) {
-  return l + 1 < f->s.layers ? (1U << f->s.degrees) - 1 : 1U << f->s.target;
-}
-
 /* Varying columns into tiles; the encoder's row: b_1 + global W. */
 static void load_sample(const pass *p, const fused_sample *in) {
   const fused *f = p->f;
   int h = f->s.h;
   for (int k = 0; k < f->s.degrees; k++) {
+    if (!fused_lives(f, 0, k)) continue;
     if (f->s.varying[k].count)
       kern_tile(f->s.n[k], f->s.varying[k].count, f->order[k], in->varying[k], p->s->varying[k]);
     memcpy(p->s->row[k], f->encoder[k].b1, (size_t)h * sizeof(real));
@@ -87,12 +83,13 @@ static void load_sample(const pass *p, const fused_sample *in) {
 
 static dkho_status forward(pass *p, const fused_sample *in) {
   const fused *f = p->f;
+  int substeps = f->s.relation == FUSED_CARRIER ? 0 : f->s.substeps;
   load_sample(p, in);
-  TRY(run_turned(p, (1U << f->s.degrees) - 1, encoder_chunk, NULL));
+  TRY(run_turned(p, f->live[0], encoder_chunk, NULL));
   for (int l = 0; l < f->s.layers; l++) {
-    for (int r = 0; r < f->s.substeps; r++) TRY(relation_forward(p, l * f->s.substeps + r));
+    for (int r = 0; r < substeps; r++) TRY(relation_forward(p, l * substeps + r));
     p->layer = l;
-    TRY(run_turned(p, content_mask(f, l), content_chunk, NULL));
+    TRY(run_turned(p, f->live[l + 1], content_chunk, NULL));
   }
   return run_turned(p, 1U << f->s.target, decoder_chunk, NULL);
 }
@@ -103,7 +100,7 @@ static void global_grads(const pass *p, const fused_sample *in) {
   for (int k = 0; k < f->s.degrees; k++) {
     const grad_unit *u = &f->enc_unit[k];
     real *g = p->s->packed + u->base;
-    for (int j = 0; j < f->s.global[k].count; j++)
+    for (int j = 0; fused_lives(f, 0, k) && j < f->s.global[k].count; j++)
       for (int i = 0; i < f->s.h; i++)
         g[u->global + (size_t)(j * kern_pad(f->s.h) + i)] = in->global[j] * g[u->b1 + (size_t)i];
   }
@@ -113,22 +110,28 @@ static void zero(real *x, int tiles, int ch) {
   memset(x, 0, (size_t)tiles * (size_t)ch * LANES * sizeof *x);
 }
 
+/* Phases of layer l: its maps' cotangents, and g_θ before it. */
+static dkho_status phases_backward(pass *p, int l) {
+  const fused *f = p->f;
+  for (int k = 0; k < f->s.degrees; k++)
+    if (fused_lives(f, l, k)) zero(p->s->gmaps[k], f->tiles[k], 3 * f->s.c);
+  for (int r = f->s.substeps - 1; r >= 0; r--) TRY(relation_backward(p, l * f->s.substeps + r));
+  return DKHO_OK;
+}
+
 static dkho_status backward(pass *p, const fused_sample *in) {
   const fused *f = p->f;
   sample_state *s = p->s;
-  unsigned all = (1U << f->s.degrees) - 1;
   memset(s->packed, 0, f->grads * sizeof *s->packed);
-  for (int k = 0; k < f->s.degrees; k++) {
-    zero(s->gt[k], f->tiles[k], f->s.c);
-  }
+  for (int k = 0; k < f->s.degrees; k++)
+    if (fused_lives(f, 0, k)) zero(s->gt[k], f->tiles[k], f->s.c);
   TRY(run_turned(p, 1U << f->s.target, decoder_back_chunk, decoder_unit));
   for (int l = f->s.layers - 1; l >= 0; l--) {
     p->layer = l;
-    TRY(run_turned(p, content_mask(f, l), content_back_chunk, content_unit));
-    for (int k = 0; k < f->s.degrees; k++) zero(s->gmaps[k], f->tiles[k], 3 * f->s.c);
-    for (int r = f->s.substeps - 1; r >= 0; r--) TRY(relation_backward(p, l * f->s.substeps + r));
+    TRY(run_turned(p, f->live[l + 1], content_back_chunk, content_unit));
+    TRY(f->s.relation == FUSED_CARRIER ? carrier_backward(p, l) : phases_backward(p, l));
   }
-  TRY(run_turned(p, all, encoder_back_chunk, encoder_unit));
+  TRY(run_turned(p, f->live[0], encoder_back_chunk, encoder_unit));
   global_grads(p, in);
   return DKHO_OK;
 }
@@ -147,7 +150,7 @@ static dkho_status run_sample(const batch *b, int i, int worker, pool *blocks) {
   fused_team *t = b->t;
   const fused *f = t->f;
   sample_state *s = &t->state[worker];
-  s->packed = t->packed + (size_t)(i - b->first) * f->grads;
+  if (b->loss) s->packed = t->packed + (size_t)(i - b->first) * f->grads;
   pass p = {.f = f, .s = s, .work = t->work, .p = blocks, .worker = worker};
   int64_t n = f->s.n[f->s.target];
   TRY(forward(&p, &b->samples[i]));
@@ -188,6 +191,7 @@ dkho_status fused_predict(fused_team *t, int count, const fused_sample *samples,
 
 dkho_status fused_train(fused_team *t, int count, const fused_sample *samples, fused_loss loss, void *ctx,
                         real *packed) {
+  assert(!t->predicts);
   batch b = {.t = t, .samples = samples, .loss = loss, .ctx = ctx};
   return run_batch(&b, count, packed);
 }

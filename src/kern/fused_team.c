@@ -19,23 +19,28 @@ static real *tiles(fused_team *t, int count, int ch, dkho_status *s) {
 static dkho_status plan_degree(fused_team *t, sample_state *st, int k) {
   const fused *f = t->f;
   int n = f->tiles[k], h = f->s.h, c = f->s.c, steps = f->s.layers * f->s.substeps;
+  int carrier = f->s.relation == FUSED_CARRIER;
   dkho_status s = DKHO_OK;
+  if (!fused_lives(f, 0, k)) return s;
   st->varying[k] = tiles(t, n, f->s.varying[k].count, &s);
   st->row[k] = reals(t, (size_t)h, &s);
   for (int l = 0; l <= f->s.layers; l++) {
-    if (l == f->s.layers && k != f->s.target) continue;
-    st->z[l][k] = tiles(t, n, h + 2 * c, &s);
-    st->rstd[l][k] = tiles(t, n, 1, &s);
-    if (l < f->s.layers) st->maps[l][k] = tiles(t, n, 3 * c, &s);
+    if (!fused_lives(f, l, k)) continue;
+    st->z[l][k] = t->predicts && l > 1 ? st->z[1][k] : tiles(t, n, h + 2 * c, &s);
+    st->rstd[l][k] = t->predicts && l > 0 ? st->rstd[0][k] : tiles(t, n, 1, &s);
+    if (l == f->s.layers && !carrier) continue;
+    st->maps[l][k] = t->predicts && l > 0 ? st->maps[0][k] : tiles(t, n, 3 * c, &s);
   }
   if (!ARENA_NEW(&t->mem, st->theta[k], steps + 1)) return DKHO_E_MEMORY;
-  for (int i = 0; i <= steps; i++) st->theta[k][i] = tiles(t, n + 1, c, &s);
-  st->res_a[k] = tiles(t, n + 1, c, &s);
-  st->res_b[k] = tiles(t, n + 1, c, &s);
+  for (int i = 0; i <= steps; i++)
+    st->theta[k][i] = t->predicts && i > 2 ? st->theta[k][i - 2] : tiles(t, n + 1, c, &s);
+  if (f->s.relation != FUSED_ALONE) st->res_a[k] = tiles(t, n + 1, c, &s);
+  if (f->s.relation == FUSED_COUPLED) st->res_b[k] = tiles(t, n + 1, c, &s);
+  if (t->predicts) return s;
   st->gt[k] = tiles(t, n + 1, c, &s);
   st->gz[k] = tiles(t, n, h, &s);
   st->gz0[k] = tiles(t, n, h, &s);
-  st->gmaps[k] = tiles(t, n, 3 * c, &s);
+  if (!carrier) st->gmaps[k] = tiles(t, n, 3 * c, &s);
   return s;
 }
 
@@ -46,6 +51,7 @@ static dkho_status plan_state(fused_team *t, sample_state *st, int wide) {
   dkho_status s = DKHO_OK;
   for (int d = 0; d < f->s.degrees; d++) TRY(plan_degree(t, st, d));
   st->y = tiles(t, f->tiles[k], outs, &s);
+  if (t->predicts) return s;
   st->g_y = tiles(t, f->tiles[k], outs, &s);
   st->flat_y = reals(t, (size_t)f->s.n[k] * (size_t)outs, &s);
   st->flat_g = reals(t, (size_t)f->s.n[k] * (size_t)outs, &s);
@@ -65,7 +71,7 @@ static dkho_status plan_scratch(fused_team *t, scratch *w) {
   w->rows = tiles(t, n, kern_pad(h > small ? h : small), &s);
   w->rstd = tiles(t, n, 1, &s);
   w->lanes = tiles(t, 4, h, &s);
-  w->thin = tiles(t, h + 1, LANES / 2, &s);
+  for (int i = 0; i < 2; i++) w->thin[i] = tiles(t, h + 1, LANES / 2, &s);
   w->sums = reals(t, (size_t)kern_pad((h + 1) * LANES / 2) * (LANES + 1), &s);
   return s;
 }
@@ -73,25 +79,34 @@ static dkho_status plan_scratch(fused_team *t, scratch *w) {
 static dkho_status plan(fused_team *t) {
   int width = pool_width(t->p), states = t->samples > 1 ? width : 1;
   if (!ARENA_NEW(&t->mem, t->state, states) || !ARENA_NEW(&t->mem, t->work, width)) return DKHO_E_MEMORY;
-  if (!ARENA_NEW(&t->mem, t->packed, (size_t)t->samples * t->f->grads)) return DKHO_E_MEMORY;
+  if (!t->predicts && !ARENA_NEW(&t->mem, t->packed, (size_t)t->samples * t->f->grads)) return DKHO_E_MEMORY;
   for (int i = 0; i < states; i++) TRY(plan_state(t, &t->state[i], i == 0 && width > 1));
   for (int i = 0; i < width; i++) TRY(plan_scratch(t, &t->work[i]));
   return DKHO_OK;
 }
 
-dkho_status fused_team_create(fused_team **out, const fused *f, pool *p, int samples) {
+static dkho_status create(fused_team **out, const fused *f, pool *p, int samples, int predicts) {
   *out = NULL;
   fused_team *t;
   if (!MEM_NEW(t, 1)) return DKHO_E_MEMORY;
   t->f = f;
   t->p = p;
   t->samples = samples < 1 ? 1 : samples;
+  t->predicts = predicts;
   dkho_status s = plan(t);
   if (s == DKHO_OK)
     *out = t;
   else
     fused_team_free(t);
   return s;
+}
+
+dkho_status fused_team_create(fused_team **out, const fused *f, pool *p, int samples) {
+  return create(out, f, p, samples, 0);
+}
+
+dkho_status fused_team_create_predict(fused_team **out, const fused *f, pool *p, int samples) {
+  return create(out, f, p, samples, 1);
 }
 
 void fused_team_free(fused_team *t) {

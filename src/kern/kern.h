@@ -121,7 +121,10 @@ typedef struct kern {
   void (*norm_back)(int tiles, int ch, const real *gy, size_t gs, const real *xhat, size_t hs, const real *rstd,
                     const real *gain, const real *slope, size_t ss, real *gu, size_t us, real *lanes);
 
-  /* Phases and what is gathered from them (θ, T, and the fields other, a, b, own_…, out below) are rows: [t][16][c],
+  /* Between [t][c] (stride xs) and rows [t][16][c]. */
+  void (*to_rows)(int tiles, int c, const real *x, size_t xs, real *rows);
+  void (*from_rows)(int tiles, int c, const real *rows, real *x, size_t xs);
+  /* Phases and what is gathered from them (θ, x, T, and the fields other, a, b, own_…, out below) are rows: [t][16][c],
    * simplex by simplex, so that a neighbour's channels lie together.
    * [cos θ, sin θ] : θ → [t][2c]. */
   void (*phasor)(int tiles, int c, const real *theta, real *cs, size_t ss);
@@ -131,6 +134,12 @@ typedef struct kern {
   void (*cond)(int tiles, int c, real scale, real *maps);
   /* g_pre from g_maps, maps the activated values. */
   void (*cond_back)(int tiles, int c, real scale, const real *maps, const real *g_maps, real *g_pre, size_t ps);
+  /* The network without phases: maps [t][3c] in place to [a, s, b] = [tanh drive, sigmoid gate, tanh lag], rows x =
+   * s⊙a + b; turn (stride ts) = tanh gate unless NULL. */
+  void (*carrier)(int tiles, int c, real *maps, real *x, real *turn, size_t ts);
+  /* g_pre from g_x and, unless turn is NULL, g_turn, both rows. */
+  void (*carrier_back)(int tiles, int c, const real *maps, const real *g_x, const real *turn, size_t ts,
+                       const real *g_turn, real *g_pre, size_t ps);
 
   /* Relation substep (darcy 3.5, 3.10) on tiles first … last-1; M = [ω, γ, λ] [t][3c] on the rows' degree.
    * out = sin(list·other + s γ⊙θ - λ). */
@@ -150,6 +159,12 @@ typedef struct kern {
   /* g_ω -= τ T; dot[16] += ω ⊙ T by lane. */
   void (*rel_drive_back)(int first, int last, int c, real tau, const real *t, const real *maps, real *g_maps,
                          real *dot);
+  /* The substep of a simplex by itself: out = θ - τ(ω + σ sin(γ⊙θ - λ)). */
+  void (*rel_alone)(int first, int last, int c, real tau, real sigma, const real *theta, const real *maps, real *out);
+  /* With x = γ⊙θ - λ and r = -τσ cos x ⊙ T: g_ω -= τ T; g_γ += θ⊙r; g_λ -= r; dot[32] += sin x ⊙ T, then ω ⊙ T, by
+   * lane; T += γ⊙r. */
+  void (*rel_alone_back)(int first, int last, int c, real tau, real sigma, const real *theta, const real *maps, real *t,
+                         real *g_maps, real *dot);
 
   /* Plain vectors. */
   void (*map)(kern_fn f, size_t n, const real *x, real *y);

@@ -160,6 +160,16 @@ static void ref_norm_back(int tiles, int ch, const real *gy, size_t gs, const re
     }
 }
 
+static void ref_to_rows(int tiles, int c, const real *x, size_t xs, real *rows) {
+  for (int t = 0; t < tiles; t++, x += xs, rows += c * W)
+    for (int e = 0; e < c * W; e++) rows[e % W * c + e / W] = x[e];
+}
+
+static void ref_from_rows(int tiles, int c, const real *rows, real *x, size_t xs) {
+  for (int t = 0; t < tiles; t++, x += xs, rows += c * W)
+    for (int e = 0; e < c * W; e++) x[e] = rows[e % W * c + e / W];
+}
+
 static void ref_phasor(int tiles, int c, const real *theta, real *cs, size_t ss) {
   for (int t = 0; t < tiles; t++, theta += c * W, cs += ss)
     for (int k = 0; k < c; k++)
@@ -191,6 +201,30 @@ static void ref_cond_back(int tiles, int c, real scale, const real *maps, const 
     for (int e = c * W; e < 2 * c * W; e++) g_pre[e] = g_maps[e] * (1 - maps[e] * maps[e]);
     for (int e = 2 * c * W; e < 3 * c * W; e++) g_pre[e] = g_maps[e] * (scale - maps[e] * maps[e] / scale);
   }
+}
+
+static void ref_carrier(int tiles, int c, real *maps, real *x, real *turn, size_t ts) {
+  size_t n = (size_t)(c * W);
+  for (int t = 0; t < tiles; t++, maps += 3 * n, x += n) {
+    if (turn) ref_map(KERN_TANH, n, maps + n, turn + (size_t)t * ts);
+    ref_map(KERN_TANH, n, maps, maps);
+    ref_map(KERN_SIGMOID, n, maps + n, maps + n);
+    ref_map(KERN_TANH, n, maps + 2 * n, maps + 2 * n);
+    for (size_t e = 0; e < n; e++) x[e % W * (size_t)c + e / W] = maps[n + e] * maps[e] + maps[2 * n + e];
+  }
+}
+
+static void ref_carrier_back(int tiles, int c, const real *maps, const real *g_x, const real *turn, size_t ts,
+                             const real *g_turn, real *g_pre, size_t ps) {
+  size_t n = (size_t)(c * W);
+  for (int t = 0; t < tiles; t++, maps += 3 * n, g_x += n, g_pre += ps)
+    for (size_t e = 0; e < n; e++) {
+      size_t row = e % W * (size_t)c + e / W;
+      real a = maps[e], s = maps[n + e], b = maps[2 * n + e], v = turn ? turn[(size_t)t * ts + e] : 0;
+      g_pre[e] = g_x[row] * s * (1 - a * a);
+      g_pre[n + e] = g_x[row] * a * (s * (1 - s)) + (turn ? g_turn[(size_t)t * n + row] * (1 - v * v) : 0);
+      g_pre[2 * n + e] = g_x[row] * (1 - b * b);
+    }
 }
 
 /* (list·x) of channel k, lane l in tile t. */
@@ -268,6 +302,34 @@ static void ref_rel_drive_back(int first, int last, int c, real tau, const real 
     }
 }
 
+static void ref_rel_alone(int first, int last, int c, real tau, real sigma, const real *theta, const real *maps,
+                          real *out) {
+  for (int t = first; t < last; t++)
+    for (int e = 0; e < c * W; e++) {
+      const real *m = maps + (size_t)t * (size_t)(3 * c * W) + e;
+      size_t at = (size_t)(t * W + e % W) * (size_t)c + (size_t)(e / W);
+      real x = m[c * W] * theta[at] - m[2 * c * W];
+      out[at] = theta[at] - tau * (m[0] + sigma * (real)sin((double)x));
+    }
+}
+
+static void ref_rel_alone_back(int first, int last, int c, real tau, real sigma, const real *theta, const real *maps,
+                               real *tt, real *g_maps, real *dot) {
+  for (int t = first; t < last; t++)
+    for (int e = 0; e < c * W; e++) {
+      size_t at = (size_t)(t * W + e % W) * (size_t)c + (size_t)(e / W),
+             three = (size_t)t * (size_t)(3 * c * W) + (size_t)e;
+      const real *m = maps + three;
+      real x = m[c * W] * theta[at] - m[2 * c * W], r = -tau * sigma * (real)cos((double)x) * tt[at];
+      g_maps[three] -= tau * tt[at];
+      g_maps[three + (size_t)(c * W)] += theta[at] * r;
+      g_maps[three + (size_t)(2 * c * W)] -= r;
+      dot[e % W] += (real)sin((double)x) * tt[at];
+      dot[W + e % W] += m[0] * tt[at];
+      tt[at] += m[c * W] * r;
+    }
+}
+
 static void ref_axpy(size_t n, real a, const real *x, real *y) {
   for (size_t i = 0; i < n; i++) y[i] += a * x[i];
 }
@@ -310,15 +372,21 @@ const kern kern_ref = {
     .gelu_norm = ref_gelu_norm,
     .gelu_norm_keep = ref_gelu_norm_keep,
     .norm_back = ref_norm_back,
+    .to_rows = ref_to_rows,
+    .from_rows = ref_from_rows,
     .phasor = ref_phasor,
     .phasor_back = ref_phasor_back,
     .cond = ref_cond,
     .cond_back = ref_cond_back,
+    .carrier = ref_carrier,
+    .carrier_back = ref_carrier_back,
     .rel_sin = ref_rel_sin,
     .rel_step = ref_rel_step,
     .rel_sin_back = ref_rel_sin_back,
     .rel_step_back = ref_rel_step_back,
     .rel_drive_back = ref_rel_drive_back,
+    .rel_alone = ref_rel_alone,
+    .rel_alone_back = ref_rel_alone_back,
     .map = ref_map,
     .axpy = ref_axpy,
     .sumsq = ref_sumsq,

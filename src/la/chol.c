@@ -2,10 +2,12 @@
  * or supernodal, whichever its flop count favours. CHOLMOD's and METIS's own allocations do not pass through mem.h. */
 #include "la/la.h"
 #include "la/blas.h"
+#include "la/lanes.h"
 
 #include <assert.h>
 #include <cholmod.h>
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -21,6 +23,11 @@ struct chol_work {
   cholmod_dense *y, *e;
   int64_t n, max_rhs;
 };
+
+/* Flops per entry of L from which a factor is supernodal. CHOLMOD's own 40 is meant for factoring; we mostly solve, one
+ * vector at a time, where dense blocks pay later. */
+static const double SUPERNODAL = 120;
+static const double ROUNDING = 1e-13; /* of a factor, relative to its largest entries: ε times the terms of a sum */
 
 /* METIS draws from the C library's rand() after seeding it: two analyses at once would disturb each other's stream and
  * with it the ordering. */
@@ -64,6 +71,7 @@ static dkho_status factor(chol **out, const csr *a, int method) {
   blas_one_thread();
   start(&f->common);
   f->common.supernodal = method;
+  f->common.supernodal_switch = SUPERNODAL;
   f->n = a->rows;
   dkho_status s = DKHO_OK;
   cholmod_sparse *m = half(a, &f->common);
@@ -154,6 +162,48 @@ dkho_status chol_solve(const chol *f, chol_work *w, int64_t nv, const double *b,
   return DKHO_OK;
 }
 
+/* Negative pivots, and the largest entry of |L||D||L|ᵀ: the rounding errors of the factorisation are ε times that. */
+static int64_t negative_pivots(const cholmod_factor *l, double *most) {
+  const int *ptr = l->p, *count = l->nz;
+  const double *val = l->x;
+  int64_t negative = 0;
+  *most = 0;
+  for (size_t j = 0; j < l->n; j++) {
+    double d = fabs(val[ptr[j]]);
+    negative += val[ptr[j]] < 0;
+    *most = fmax(*most, d);
+    for (int p = ptr[j] + 1; p < ptr[j] + count[j]; p++) *most = fmax(*most, val[p] * val[p] * d);
+  }
+  return negative;
+}
+
+dkho_status chol_count_below(const chol *f, const csr *a, double sigma, double safety, int64_t *below) {
+  *below = -1;
+  if (f->factor->is_super) return DKHO_OK; /* much fill: CHOLMOD has no quick L D Lᵀ */
+  cholmod_common c;
+  start(&c);
+  c.final_ll = 0;
+  c.quick_return_if_not_posdef = 0;
+  c.supernodal = CHOLMOD_SIMPLICIAL;
+  c.nmethods = 1;
+  c.method[0].ordering = CHOLMOD_GIVEN;
+  c.postorder = 0; /* the given one is postordered */
+  double shift[2] = {-sigma, 0}, most;
+  cholmod_sparse *m = half(a, &c);
+  cholmod_factor *l = m ? cholmod_analyze_p(m, f->factor->Perm, NULL, 0, &c) : NULL;
+  dkho_status s = DKHO_OK;
+  if (!l || !cholmod_factorize_p(m, shift, NULL, 0, l, &c))
+    s = fail(DKHO_E_MEMORY, "sparse LDLᵀ of %lld rows: CHOLMOD gave up (status %d)", (long long)a->rows, c.status);
+  else if (l->minor == l->n) {
+    int64_t negative = negative_pivots(l, &most);
+    if (ROUNDING * most < safety) *below = negative;
+  }
+  cholmod_free_factor(&l, &c);
+  cholmod_free_sparse(&m, &c);
+  cholmod_finish(&c);
+  return s;
+}
+
 struct chol_wide {
   int64_t n;
   int32_t *perm;    /* row i of the factor is row perm[i] of A */
@@ -206,21 +256,16 @@ void chol_wide_free(chol_wide *f) {
 }
 
 /* x_i ← (x_i - Σ_p a_p x_col(p))·diagonal for the entries p of row i. */
-static inline void eliminate(const csr *a, int64_t i, double diagonal, double *x) {
-  double sum[CHOL_WIDE], *out = x + i * CHOL_WIDE;
-  memcpy(sum, out, sizeof sum);
-  for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) {
-    const double *in = x + (int64_t)a->col[p] * CHOL_WIDE;
-#pragma GCC unroll 8
-    for (int v = 0; v < CHOL_WIDE; v++) sum[v] -= a->val[p] * in[v];
-  }
-  for (int v = 0; v < CHOL_WIDE; v++) out[v] = sum[v] * diagonal;
+static LANES_INLINE void eliminate(const csr *a, int64_t i, double diagonal, lanes *x) {
+  lanes sum = x[i];
+  for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) sum -= a->val[p] * x[a->col[p]];
+  x[i] = sum * diagonal;
 }
 
-void chol_wide_solve(const chol_wide *f, double *x, double *room) {
-  size_t row = CHOL_WIDE * sizeof *x;
-  for (int64_t i = 0; i < f->n; i++) memcpy(room + i * CHOL_WIDE, x + (int64_t)f->perm[i] * CHOL_WIDE, row);
-  for (int64_t i = 0; i < f->n; i++) eliminate(&f->rows, i, f->diagonal[i], room);
-  for (int64_t i = f->n - 1; i >= 0; i--) eliminate(&f->cols, i, f->diagonal[i], room);
-  for (int64_t i = 0; i < f->n; i++) memcpy(x + (int64_t)f->perm[i] * CHOL_WIDE, room + i * CHOL_WIDE, row);
+LANES_CLONES void chol_wide_solve(const chol_wide *f, double *x, double *room) {
+  lanes *out = (lanes *)x, *y = (lanes *)room;
+  for (int64_t i = 0; i < f->n; i++) y[i] = out[f->perm[i]];
+  for (int64_t i = 0; i < f->n; i++) eliminate(&f->rows, i, f->diagonal[i], y);
+  for (int64_t i = f->n - 1; i >= 0; i--) eliminate(&f->cols, i, f->diagonal[i], y);
+  for (int64_t i = 0; i < f->n; i++) out[f->perm[i]] = y[i];
 }

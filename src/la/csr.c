@@ -1,6 +1,7 @@
 /* csr.c: compressed rows: building, products, sums, selections. Serial, linear in the work, and deterministic: every
  * sum runs in an order given by the operands alone. */
 #include "la/la.h"
+#include "la/lanes.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -175,22 +176,31 @@ void csr_scale_cols(csr *a, const double *s) {
   for (int64_t p = 0; p < a->nnz; p++) a->val[p] *= s[a->col[p]];
 }
 
-/* csr_apply for eight columns, the width data sets are made in: the sums stay in registers and vectors, in the same order. */
-enum { WIDE = CHOL_WIDE };
-static void apply_wide(const csr *a, const double *x, double *y) {
+/* csr_apply for the width data sets are made in: the sums stay in registers, in the same order. */
+static LANES_CLONES void apply_wide(const csr *a, const double *x, double *y) {
+  const lanes *in = (const lanes *)x;
+  lanes *out = (lanes *)y;
   for (int64_t r = 0; r < a->rows; r++) {
-    double sum[WIDE] = {0};
-    for (int64_t p = a->ptr[r]; p < a->ptr[r + 1]; p++) {
-      const double *in = x + (int64_t)a->col[p] * WIDE;
-#pragma GCC unroll 8
-      for (int v = 0; v < WIDE; v++) sum[v] += a->val[p] * in[v];
-    }
-    memcpy(y + r * WIDE, sum, sizeof sum);
+    lanes sum = {0};
+    for (int64_t p = a->ptr[r]; p < a->ptr[r + 1]; p++) sum += a->val[p] * in[a->col[p]];
+    out[r] = sum;
+  }
+}
+
+static void apply_one(const csr *a, const double *x, double *y) {
+  for (int64_t r = 0; r < a->rows; r++) {
+    double sum = 0;
+    for (int64_t p = a->ptr[r]; p < a->ptr[r + 1]; p++) sum += a->val[p] * x[a->col[p]];
+    y[r] = sum;
   }
 }
 
 void csr_apply(const csr *a, int nv, const double *x, double *y) {
-  if (nv == WIDE) {
+  if (nv == 1) {
+    apply_one(a, x, y);
+    return;
+  }
+  if (nv == CHOL_WIDE) {
     apply_wide(a, x, y);
     return;
   }

@@ -40,7 +40,11 @@ void chol_work_free(chol_work *w);
 /* A X = B for nv right-hand sides, column-major (n × nv); x and b may be the same array. */
 dkho_status chol_solve(const chol *f, chol_work *w, int64_t nv, const double *b, double *x);
 
-/* The same for eight right-hand sides side by side, as data sets are made: the factor by rows and by columns, and loops whose
+/* How many eigenvalues of A, which has the pattern of the factored matrix, lie below sigma: the negative pivots of A - σI
+ * (Sylvester). -1 when rounding errors could have moved one by `safety`, or counting would cost too much. */
+dkho_status chol_count_below(const chol *f, const csr *a, double sigma, double safety, int64_t *below);
+
+/* Solving for eight right-hand sides side by side, as data sets are made: the factor by rows and by columns, and loops whose
  * sums stay in registers. The bits do not depend on the processor. */
 enum { CHOL_WIDE = 8 };
 typedef struct chol_wide chol_wide;
@@ -56,11 +60,12 @@ typedef struct eig_problem {
   dkho_status (*project)(void *ctx, double *v);
   void *ctx;
   int64_t space; /* dimension of the subspace; n when project is NULL */
+  int kernel;    /* 1: A vanishes outside the subspace */
   double shift;  /* > 0 and well below the λ sought: A + shift·I is what gets factored */
 } eig_problem;
 /* The `count` ≤ space smallest pairs, ascending; vectors orthonormal, column-major n × count. Large problems: ARPACK on
- * (A + shift·I)⁻¹ from a fixed start vector, then again with the pairs found taken out, to catch copies of a multiple
- * value that Lanczos overlooked or spoiled. Small ones: LAPACK. Residuals ‖Av - λv‖ ≤ tol·‖A‖₁ are checked, else
+ * (A + shift·I)⁻¹ from a fixed start vector; then the eigenvalues below the last are counted (chol_count_below), or Lanczos
+ * runs again with the pairs found taken out, to catch copies of a multiple value that it overlooked or spoiled. Small ones: LAPACK. Residuals ‖Av - λv‖ ≤ tol·‖A‖₁ are checked, else
  * DKHO_E_NOCONV. ARPACK keeps state between calls, so concurrent calls take turns. */
 dkho_status eig_smallest(const eig_problem *p, int64_t count, double tol, double *lambda, double *vectors);
 

@@ -58,6 +58,7 @@ typedef enum {
  * round. */
 dkho_status cx_build(cx **out, int gdim, int64_t n0, const double *x, int dim, int64_t tops, const int32_t *top,
                      cx_order order);
+dkho_status cx_copy(cx **out, const cx *c);
 void cx_free(cx *c);
 /* Labels of degree k (n[k] values in 0 … labels-1, copied); names are set by cx_name_labels first. */
 dkho_status cx_name_labels(cx *c, int labels, const char *const *names);

@@ -112,6 +112,31 @@ static dkho_status read_labels(cx *c, const st_file *f, const char *prefix) {
   return DKHO_OK;
 }
 
+static dkho_status copy_lists(cx *c, const cx *from) {
+  for (int k = 1; k <= c->dim; k++) {
+    c->n[k] = from->n[k];
+    if (!ARENA_NEW(&c->mem, c->vert[k], c->n[k] * (k + 1))) return DKHO_E_MEMORY;
+    memcpy(c->vert[k], from->vert[k], (size_t)(c->n[k] * (k + 1)) * sizeof *c->vert[k]);
+  }
+  TRY(cx_assemble(c));
+  if (from->labels) TRY(cx_name_labels(c, from->labels, from->label_name));
+  for (int k = 0; k <= c->dim; k++)
+    if (from->label[k]) TRY(cx_set_labels(c, k, from->label[k]));
+  return DKHO_OK;
+}
+
+dkho_status cx_copy(cx **out, const cx *from) {
+  cx *c = NULL;
+  *out = NULL;
+  dkho_status s = cx_start(&c, from->gdim, from->n[0], from->x, from->dim);
+  if (s == DKHO_OK) s = copy_lists(c, from);
+  if (s == DKHO_OK)
+    *out = c;
+  else
+    cx_free(c);
+  return s;
+}
+
 dkho_status cx_get(cx **out, const st_file *f, const char *prefix) {
   char name[NAME_ROOM];
   const st_tensor *x;

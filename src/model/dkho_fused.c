@@ -43,8 +43,8 @@ static int count_class(const features *f, int k, feat_class cl) {
 }
 
 int dkho_fused_serves(const dkho_config *cfg, const features *f) {
-  if (cfg->variant != DKHO_FULL && cfg->variant != DKHO_NO_HARMONIC) return 0;
-  if (cfg->start != DKHO_ZERO) return 0;
+  if (cfg->lag_scale == 0 && cfg->variant != DKHO_NO_PHASE)
+    return 0; /* the way back finds the slope of Λ in Λ itself */
   for (int k = 0; k < cfg->degrees; k++)
     if (count_class(f, k, FEAT_CLASS_SAMPLE) != features_class_width(f, k, FEAT_CLASS_SAMPLE)) return 0;
   return globals_agree(cfg, f);
@@ -121,9 +121,25 @@ static void mesh_of(const cx *c, const dec *metric, int degrees, fused_mesh *m) 
   }
 }
 
+/* θ at the start; without phases the question does not arise. */
+static void start_at(const dkho_config *cfg, const params *p, fused_shape *s) {
+  if (cfg->variant == DKHO_NO_PHASE || cfg->start == DKHO_ZERO) return;
+  int content = cfg->start == DKHO_DETERMINISTIC;
+  s->start = content ? FUSED_CONTENT : FUSED_COMMON;
+  for (int k = 0; k < cfg->degrees; k++) {
+    if (content) s->start_w[k] = place(p, "rel%d", ".w", k, 0);
+    s->start_b[k] = place(p, "rel%d", content ? ".b" : ".theta", k, 0);
+  }
+}
+
+static fused_relation relation_of(dkho_variant v) {
+  return v == DKHO_NO_DIRAC ? FUSED_ALONE : v == DKHO_NO_PHASE ? FUSED_CARRIER : FUSED_COUPLED;
+}
+
 dkho_status dkho_fused_create(fused **out, const kern *kernels, const dkho_config *cfg, const params *p, const cx *c,
                               const dec *metric, const features *f) {
-  fused_shape s = {.degrees = cfg->degrees,
+  fused_shape s = {.relation = relation_of(cfg->variant),
+                   .degrees = cfg->degrees,
                    .h = cfg->h,
                    .c = cfg->c,
                    .layers = cfg->layers,
@@ -147,6 +163,7 @@ dkho_status dkho_fused_create(fused **out, const kern *kernels, const dkho_confi
   }
   for (int l = 0; l < cfg->layers; l++) layer_at(p, l, cfg->degrees, &s.layer[l]);
   s.decoder = mlp_at(p, "dec", 0, 0);
+  start_at(cfg, p, &s);
   mesh_of(c, metric, cfg->degrees, &m);
   if (st == DKHO_OK) st = fused_create(out, kernels, &s, &m, fixed);
   arena_free(&mem);

@@ -9,8 +9,8 @@
 
 enum { DKHO_FUSED_GLOBALS = 256 }; /* broadcast entries at most */
 
-/* 1 when the kernels serve this configuration and these descriptors: the full network (with or without harmonic branch) from a
- * zero start, every sample column with a slot of its own, one list of broadcast summary entries for all degrees. */
+/* 1 when the kernels serve this configuration and these descriptors: every variant from every start, but for a lag_scale of 0;
+ * every sample column with a slot of its own, one list of broadcast summary entries for all degrees. */
 int dkho_fused_serves(const dkho_config *cfg, const features *f);
 /* `metric` NULL: unit. Everything is copied. */
 dkho_status dkho_fused_create(fused **out, const kern *k, const dkho_config *cfg, const params *p, const cx *c,

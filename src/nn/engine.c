@@ -160,19 +160,9 @@ static void aim(const engine *e, const lane *l, real *slab) {
   const tape *t = e->t;
   for (var v = 0; v < t->vars; v++) {
     if (!e->plan.grad[v] || t->var[v].level != LEVEL_STEP) continue;
-    l->grad[v] = slab + (t->var[v].kind == VAR_PARAM ? t->p->list[t->var[v].param].offset : e->plan.grad_at[v]);
+    l->grad[v] = slab + (t->var[v].kind == VAR_PARAM ? t->p->list[t->var[v].param].offset - e->plan.first_param
+                                                     : e->plan.grad_at[v]);
   }
-}
-
-/* Eight sums of 0·x: zero unless some x is not finite. */
-static int all_finite(const real *x, int64_t n) {
-  real sum[8] = {0};
-  for (int64_t i = 0; i + 8 <= n; i += 8)
-    for (int j = 0; j < 8; j++) sum[j] += 0 * x[i + j];
-  for (int64_t i = n / 8 * 8; i < n; i++) sum[0] += 0 * x[i];
-  for (int j = 0; j < 8; j++)
-    if (!(sum[j] == 0)) return 0;
-  return 1;
 }
 
 typedef struct {
@@ -197,7 +187,7 @@ static dkho_status run_sample(gradient_job *j, const lane *l, int64_t group, int
   if (j->loss) j->loss[i] = loss;
   j->sum[group] += loss;
   run_backward(e, l, j->weight);
-  if (j->bad[group] < 0 && !all_finite(slab_of(e, group), e->plan.slab_size)) j->bad[group] = i;
+  if (j->bad[group] < 0 && !params_finite(slab_of(e, group), e->plan.slab_size)) j->bad[group] = i;
   return j->b->take ? j->b->take(j->b->ctx, l, i) : DKHO_OK;
 }
 
@@ -251,7 +241,8 @@ static dkho_status check_gradient(const engine *e, const gradient_job *j) {
   for (int64_t i = j->groups - 1; i >= 0; i--)
     if (j->bad[i] >= 0) bad = j->bad[i];
   for (int i = 0; i < p->count; i++) {
-    if (all_finite(g + p->list[i].offset, p->list[i].count)) continue;
+    int64_t at = p->list[i].offset - e->plan.first_param;
+    if (at < 0 || at >= e->plan.last_param - e->plan.first_param || params_finite(g + at, p->list[i].count)) continue;
     if (bad < 0) return fail(DKHO_E_NONFINITE, "gradient of %s is not finite: the sum overflows", p->list[i].name);
     return fail(DKHO_E_NONFINITE, "gradient of %s is not finite, first in sample %lld", p->list[i].name,
                 number_of(j->b, bad));
@@ -272,9 +263,13 @@ dkho_status engine_gradient(engine *e, const engine_batch *b, double weight, dou
   double total = 0;
   for (int64_t i = 0; i < j.groups; i++) total += j.sum[i];
   if (mean) *mean = weight * total;
-  const real *slab = slab_of(e, 0);
-  for (int64_t i = 0; i < e->t->p->size; i++) g[i] += slab[i];
+  if (g) engine_add(e, g);
   return DKHO_OK;
+}
+
+void engine_add(const engine *e, real *g) {
+  const real *slab = slab_of(e, 0);
+  for (int64_t i = e->plan.first_param; i < e->plan.last_param; i++) g[i] += slab[i - e->plan.first_param];
 }
 
 typedef struct {

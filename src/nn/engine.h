@@ -47,8 +47,10 @@ typedef struct engine_batch {
 /* Training: loss[i] ← loss of the i-th sample of the batch (may be NULL), *mean ← weight · Σ loss in batch order,
  * g += weight · Σ_i ∂loss_i/∂θ (a slab of the table; live tensors only). weight is 1/B, or 1/(whole batch) when several
  * complexes share a batch. A loss or a gradient that is not finite gives DKHO_E_NONFINITE; the text names the tensor (or
- * the loss) and the sample; g is then to be thrown away. */
+ * the loss) and the sample; g is then to be thrown away. With g NULL the gradient stays in the engine until the next call, for engine_add:
+ * g += it. */
 dkho_status engine_gradient(engine *e, const engine_batch *b, double weight, double *loss, double *mean, real *g);
+void engine_add(const engine *e, real *g);
 /* Prediction: fill, forward, take, for every sample. */
 dkho_status engine_predict(engine *e, const engine_batch *b);
 

@@ -1,11 +1,35 @@
-/* optim.c: AdamW and schedules; see optim.h. */
-#include "nn/optim.h"
+/* optim.c: AdamW, the step over all tensors, and schedules; see optim.h. */
+#include "nn/optim_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-optim_config optim_defaults(void) {
-  return (optim_config){.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .decay = 0, .clip = 1, .ema = 0};
+static const char *const kind_name[OPTIM_KINDS] = {"adamw", "muon", "soap"};
+
+const char *optim_name(optim_kind kind) {
+  return kind_name[kind];
+}
+
+dkho_status optim_parse(const char *name, optim_kind *out) {
+  for (int i = 0; i < OPTIM_KINDS; i++)
+    if (strcmp(name, kind_name[i]) == 0) {
+      *out = (optim_kind)i;
+      return DKHO_OK;
+    }
+  return fail(DKHO_E_INPUT, "optimizer: found '%.40s', expected adamw, muon or soap", name);
+}
+
+/* SOAP forgets faster: its second moments belong to bases that turn. */
+optim_config optim_defaults(optim_kind kind) {
+  optim_config c = {
+      .kind = kind, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .momentum = 0.95, .refresh = 10, .clip = 1};
+  if (kind == OPTIM_SOAP) c.beta1 = c.beta2 = 0.95;
+  return c;
+}
+
+int optim_is_matrix(const optim_config *c, const param *q) {
+  int64_t least = q->rows < q->cols ? q->rows : q->cols;
+  return q->live && c->kind != OPTIM_ADAMW && least >= 8;
 }
 
 dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, const real *value) {
@@ -17,6 +41,8 @@ dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, 
   dkho_status s = params_slab(p, &o->m);
   if (s == DKHO_OK) s = params_slab(p, &o->v);
   if (s == DKHO_OK && cfg->ema > 0) s = params_slab(p, &o->average);
+  if (s == DKHO_OK && cfg->kind == OPTIM_MUON) s = muon_create(o);
+  if (s == DKHO_OK && cfg->kind == OPTIM_SOAP) s = soap_create(o);
   if (s != DKHO_OK) {
     optim_free(o);
     return s;
@@ -31,6 +57,7 @@ void optim_free(optim *o) {
   mem_free(o->m);
   mem_free(o->v);
   mem_free(o->average);
+  arena_free(&o->mem);
   mem_free(o);
 }
 
@@ -70,7 +97,7 @@ static void follow(const optim *o, const param *q, const real *value) {
 dkho_status optim_step(optim *o, double lr, real *value, const real *g, double *norm) {
   const params *p = o->p;
   for (int i = 0; i < p->count; i++)
-    if (p->list[i].live && !isfinite(square_sum(&p->list[i], g)))
+    if (p->list[i].live && !params_finite(g + p->list[i].offset, p->list[i].count))
       return fail(DKHO_E_NONFINITE, "gradient of %s is not finite", p->list[i].name);
   double size = optim_norm(p, g), factor = 1;
   if (norm) *norm = size;
@@ -78,7 +105,12 @@ dkho_status optim_step(optim *o, double lr, real *value, const real *g, double *
   o->step++;
   for (int i = 0; i < p->count; i++) {
     if (!p->list[i].live) continue;
-    adamw(o, &p->list[i], lr, (real)factor, value, g);
+    if (!optim_is_matrix(&o->cfg, &p->list[i]))
+      adamw(o, &p->list[i], lr, (real)factor, value, g);
+    else if (o->cfg.kind == OPTIM_MUON)
+      muon_step(o, &p->list[i], lr, factor, value, g);
+    else
+      TRY(soap_step(o, i, lr, factor, value, g));
     if (o->average) follow(o, &p->list[i], value);
   }
   return DKHO_OK;
@@ -86,6 +118,35 @@ dkho_status optim_step(optim *o, double lr, real *value, const real *g, double *
 
 double lr_cosine(double lr, int64_t epoch, int64_t epochs) {
   return lr * (1 + cos(3.14159265358979323846 * (double)epoch / (double)epochs)) / 2;
+}
+
+static const char *const schedule_name[LR_SCHEDULES] = {"cosine", "cosine_step", "linear", "constant"};
+
+const char *lr_name(lr_schedule s) {
+  return schedule_name[s];
+}
+
+dkho_status lr_parse(const char *name, lr_schedule *out) {
+  for (int i = 0; i < LR_SCHEDULES; i++)
+    if (strcmp(name, schedule_name[i]) == 0) {
+      *out = (lr_schedule)i;
+      return DKHO_OK;
+    }
+  return fail(DKHO_E_INPUT, "schedule: found '%.40s', expected cosine, cosine_step, linear or constant", name);
+}
+
+double lr_at(lr_schedule s, double lr, const lr_clock *t) {
+  int64_t done = t->epoch * t->steps + t->step, all = t->epochs * t->steps;
+  switch (s) {
+  case LR_COSINE:
+    return lr_cosine(lr, t->epoch, t->epochs);
+  case LR_COSINE_STEP:
+    return lr_cosine(lr, done, all);
+  case LR_LINEAR:
+    return lr * (1 - (double)done / (double)all);
+  default:
+    return lr;
+  }
 }
 
 double lr_warmup(int64_t step, int64_t warmup) {

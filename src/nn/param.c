@@ -127,3 +127,14 @@ void params_init(const params *p, uint64_t seed, real *value) {
     }
   }
 }
+
+/* Eight sums of 0·x: zero unless some x is not finite. */
+int params_finite(const real *x, int64_t n) {
+  real sum[8] = {0};
+  for (int64_t i = 0; i + 8 <= n; i += 8)
+    for (int j = 0; j < 8; j++) sum[j] += 0 * x[i + j];
+  for (int64_t i = n / 8 * 8; i < n; i++) sum[0] += 0 * x[i];
+  for (int j = 0; j < 8; j++)
+    if (!(sum[j] == 0)) return 0;
+  return 1;
+}

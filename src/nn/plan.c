@@ -58,8 +58,21 @@ static void mark_grads(plan *p, const tape *t) {
   for (int s = 0; s < p->sample_ops; s++) mark_op(p, t, p->sample_op[s]);
 }
 
+static void span_params(plan *p, const tape *t) {
+  p->first_param = t->p->size;
+  for (var v = 0; v < t->vars; v++) {
+    if (!p->grad[v] || t->var[v].kind != VAR_PARAM) continue;
+    const param *q = &t->p->list[t->var[v].param];
+    int64_t end = (q->offset + q->count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+    if (q->offset < p->first_param) p->first_param = q->offset;
+    if (end > p->last_param) p->last_param = end;
+  }
+  if (p->last_param == 0) p->first_param = 0;
+}
+
 static void place_steps(plan *p, const tape *t) {
-  p->slab_size = t->p->size;
+  span_params(p, t);
+  p->slab_size = p->last_param - p->first_param;
   for (int s = 0; s < p->step_ops; s++) {
     const op *o = &t->op[p->step_op[s]];
     for (int j = 0; j < o->outs; j++) {

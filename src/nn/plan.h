@@ -17,7 +17,8 @@ typedef struct plan {
   int64_t *grad_at;         /* t->vars: offset of the cotangent in the gradient slab (STEP) or the lane (SAMPLE), -1 */
   int *first; /* t->vars: operation whose backward contributes first, -1: none; it finds the buffer zeroed */
   int64_t step_size, lane_size;
-  int64_t slab_size;                /* the table's slab, then cotangents of STEP values */
+  int64_t first_param, last_param;  /* the part of the table's slab that parameters of the tape span */
+  int64_t slab_size;                /* cotangents of that part, then of STEP values */
   int64_t step_partial;             /* partial sums of all blocks, step operations */
   int64_t partial_one, partial_all; /* of one block, of all blocks, sample operations */
   arena mem;

@@ -14,7 +14,8 @@ dkho_status state_write(st_writer *w, const params *p, const real *slab);
 /* Every tensor must be there with its shape. The slab is untouched on failure. */
 dkho_status state_read(const st_file *f, const params *p, const char *prefix, real *slab);
 
-/* Moments "adam.m.", "adam.v.", average "average." if there is one, and the number of steps "adam.step". */
+/* Moments "adam.m.", "adam.v." (of every optimiser), average "average." if there is one, SOAP's "soap.cover{0,1}." and
+ * "soap.basis{0,1}.", and the number of steps "adam.step". */
 dkho_status state_declare_optim(st_writer *w, const optim *o);
 dkho_status state_write_optim(st_writer *w, const optim *o);
 dkho_status state_read_optim(const st_file *f, optim *o);

@@ -5,25 +5,27 @@
 #include "problem/problem.h"
 
 #include "data/static.h"
+#include "la/lanes.h"
 #include "mesh/generate.h"
 #include "problem/fem.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { G = PROBLEM_GROUP, FREQUENCY = 3, WAVES = 24, COLUMNS = 2 * WAVES }; /* (m,n) and (-m,-n) share a wave */
-enum { STRIP = 1024 }; /* vertices per dense product: small ones are not copied by OpenBLAS first */
+/* TERMS: 1, cos πx, sin πx, cos 2πx, …; a source is a sum over their products in x and y. */
+enum { G = PROBLEM_GROUP, FREQUENCY = 3, TERMS = 2 * FREQUENCY + 1 };
+enum { STRIP = 256 }; /* simplices whose fields pass through the nearest cache at a time */
 
 struct problem_state {
   const cx *c;
   int64_t inside;   /* unknowns */
   int32_t *unknown; /* vertex of each unknown */
   double *K;        /* N2 × 2 × 2 */
-  double *wave;     /* N0 × COLUMNS: cos, sin of each wave at the vertices */
+  double *wave;     /* N0 × 2 × TERMS: the terms of x and of y at the vertices */
   double *lift[2];  /* A_I,D · indicator of hole j: what a boundary value 1 puts on the right-hand side */
   csr mass;         /* rows of the unknowns */
   csr flux;         /* N1 × N0: line flux of a potential */
-  csr d1;           /* face circulation of a flux */
   chol_wide *factor;
 };
 
@@ -33,23 +35,19 @@ static const data_field fields[] = {
     {"q", DATA_TARGET, 1, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
     {"w", DATA_TARGET, 2, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
     {"g", DATA_GLOBAL, 0, 2, DATA_SCALE_MEANSTD, 0, 1e-6, 0, 1},
-    {"holes", DATA_STATIC, 0, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"weight", DATA_STATIC, 0, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"position0", DATA_STATIC, 0, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"position1", DATA_STATIC, 1, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"position2", DATA_STATIC, 2, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"tangent", DATA_STATIC, 1, 2, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"length", DATA_STATIC, 1, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"area", DATA_STATIC, 2, 1, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"K0", DATA_STATIC, 0, 4, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"K1", DATA_STATIC, 1, 3, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"K2", DATA_STATIC, 2, 4, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"label0", DATA_STATIC, 0, 4, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"label1", DATA_STATIC, 1, 4, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"label2", DATA_STATIC, 2, 4, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"spectral0", DATA_STATIC, 0, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"spectral1", DATA_STATIC, 1, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
-    {"spectral2", DATA_STATIC, 2, PROBLEM_MODES, DATA_SCALE_NONE, 0, 0, 0, 1},
+    PROBLEM_STATIC("holes", 0, 2),
+    PROBLEM_STATIC("weight", 0, 1),
+    PROBLEM_POSITIONS(2),
+    PROBLEM_STATIC("tangent", 1, 2),
+    PROBLEM_STATIC("length", 1, 1),
+    PROBLEM_STATIC("area", 2, 1),
+    PROBLEM_STATIC("K0", 0, 4),
+    PROBLEM_STATIC("K1", 1, 3),
+    PROBLEM_STATIC("K2", 2, 4),
+    PROBLEM_STATIC("label0", 0, 4),
+    PROBLEM_STATIC("label1", 1, 4),
+    PROBLEM_STATIC("label2", 2, 4),
+    PROBLEM_SPECTRAL,
 };
 
 /* Widths 37, 39, 37; the native part alone 12, 14, 12. */
@@ -104,21 +102,11 @@ static void draw_permeability(const cx *c, uint64_t seed, double *K) {
   }
 }
 
-/* The half of {-3..3}² \ 0 with (m,n) > (-m,-n): wave w stands for both. */
-static int half_wave(int m, int n) {
-  return m > 0 || (m == 0 && n > 0);
-}
-
 static void fill_waves(const cx *c, double *wave) {
-  for (int64_t i = 0; i < c->n[0]; i++) {
-    double *o = wave + i * COLUMNS;
-    for (int m = -FREQUENCY; m <= FREQUENCY; m++)
-      for (int n = -FREQUENCY; n <= FREQUENCY; n++) {
-        if (!half_wave(m, n)) continue;
-        double a = M_PI * (m * c->x[2 * i] + n * c->x[2 * i + 1]);
-        *o++ = cos(a);
-        *o++ = sin(a);
-      }
+  for (int64_t i = 0; i < 2 * c->n[0]; i++) {
+    double *o = wave + i * TERMS;
+    o[0] = 1;
+    for (int m = 1; m <= FREQUENCY; m++) o[2 * m - 1] = cos(M_PI * m * c->x[i]), o[2 * m] = sin(M_PI * m * c->x[i]);
   }
 }
 
@@ -131,7 +119,6 @@ static void release(problem_state *s) {
   mem_free(s->lift[1]);
   csr_free(&s->mass);
   csr_free(&s->flux);
-  csr_free(&s->d1);
   chol_wide_free(s->factor);
   mem_free(s);
 }
@@ -168,15 +155,6 @@ static dkho_status assemble_flux(problem_state *s) {
   return st;
 }
 
-/* d1 as a matrix: columns ascend, as the faces of a simplex do. */
-static dkho_status assemble_d1(problem_state *s) {
-  const cx *c = s->c;
-  TRY(csr_alloc(&s->d1, c->n[2], c->n[1], 3 * c->n[2]));
-  for (int64_t i = 0; i < 3 * c->n[2]; i++) s->d1.col[i] = c->face[2][i], s->d1.val[i] = c->sign[2][i];
-  for (int64_t f = 0; f < c->n[2]; f++) s->d1.ptr[f + 1] = 3 * (f + 1);
-  return DKHO_OK;
-}
-
 /* Splits the stiffness and mass matrices by unknown and boundary vertices, factors the inner block. */
 static dkho_status assemble(problem_state *s) {
   const cx *c = s->c;
@@ -200,7 +178,6 @@ static dkho_status assemble(problem_state *s) {
     }
   }
   if (st == DKHO_OK) st = assemble_flux(s);
-  if (st == DKHO_OK) st = assemble_d1(s);
   if (st == DKHO_OK) st = chol_wide_factor(&s->factor, &inner);
   csr_free(&A);
   csr_free(&M);
@@ -216,7 +193,7 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
   s->c = c;
   dkho_status st = DKHO_E_MEMORY;
-  if (MEM_NEW(s->unknown, c->n[0]) && MEM_NEW(s->K, 4 * c->n[2]) && MEM_NEW(s->wave, c->n[0] * COLUMNS)) {
+  if (MEM_NEW(s->unknown, c->n[0]) && MEM_NEW(s->K, 4 * c->n[2]) && MEM_NEW(s->wave, c->n[0] * 2 * TERMS)) {
     for (int64_t i = 0; i < c->n[0]; i++)
       if (c->label[0][i] == 0) s->unknown[s->inside++] = (int32_t)i;
     draw_permeability(c, seed, s->K);
@@ -269,53 +246,74 @@ static dkho_status fill(const problem_state *s, const char *name, double *out) {
 
 /* Scratch of one thread: the fields of G samples side by side. */
 typedef struct scratch {
-  double *coefficient; /* COLUMNS × G */
+  double *coefficient; /* TERMS × TERMS × G */
   double *f, *p;       /* N0 × G */
   double *load, *room; /* inside × G */
-  double *q, *w;       /* N1 × G, N2 × G */
+  double *strip;       /* STRIP × G */
+  float *q;            /* N1 × G */
 } scratch;
 
 static size_t work(const problem_state *s) {
   const cx *c = s->c;
-  return sizeof(double) * G * (size_t)(COLUMNS + 2 * c->n[0] + 2 * s->inside + c->n[1] + c->n[2]);
+  return G * (sizeof(double) * (size_t)(TERMS * TERMS + 2 * c->n[0] + 2 * s->inside + STRIP) +
+              sizeof(float) * (size_t)c->n[1]);
 }
 
 static scratch cut(const problem_state *s, void *bytes) {
   const cx *c = s->c;
   scratch w = {.coefficient = bytes};
-  w.f = w.coefficient + COLUMNS * G;
+  w.f = w.coefficient + TERMS * TERMS * G;
   w.p = w.f + c->n[0] * G;
   w.load = w.p + c->n[0] * G;
   w.room = w.load + s->inside * G;
-  w.q = w.room + s->inside * G;
-  w.w = w.q + c->n[1] * G;
+  w.strip = w.room + s->inside * G;
+  w.q = (float *)(w.strip + STRIP * G);
   return w;
 }
 
-/* a, b ~ N(0,1) for each (m,n), amplitude 0.6/(1+m²+n²), then g1, g2 ~ U[0.5, 1.5]. cos is even and sin odd, so both members of
- * a pair add into one wave: a + a' and b - b'. */
+/* Σ a cos π(mx+ny) + b sin π(mx+ny), a, b ~ N(0,1) for each (m,n), amplitude 0.6/(1+m²+n²), as products of terms; then g1, g2
+ * ~ U[0.5, 1.5]. */
 static void draw_sample(uint64_t seed, int64_t sample, int column, double *coefficient, double g[2]) {
   rng r = rng_open(seed, RNG_SAMPLE, (uint64_t)sample);
-  for (int k = 0; k < COLUMNS; k++) coefficient[k * G + column] = 0;
-  int before = 0; /* mirrored modes come first, in the opposite order */
+  for (int k = 0; k < TERMS * TERMS; k++) coefficient[k * G + column] = 0;
   for (int m = -FREQUENCY; m <= FREQUENCY; m++)
     for (int n = -FREQUENCY; n <= FREQUENCY; n++) {
       if (m == 0 && n == 0) continue;
       double amplitude = 0.6 / (1 + m * m + n * n), a = amplitude * rng_normal(&r), b = amplitude * rng_normal(&r);
-      int half = half_wave(m, n), wave = half ? before - WAVES : WAVES - 1 - before;
-      coefficient[2 * wave * G + column] += a;
-      coefficient[(2 * wave + 1) * G + column] += half ? b : -b;
-      before++;
+      int m_sign = (m > 0) - (m < 0), n_sign = (n > 0) - (n < 0), m_sin = 2 * abs(m), n_sin = 2 * abs(n);
+      int m_cos = m ? m_sin - 1 : 0,
+          n_cos = n ? n_sin - 1 : 0; /* the sine of frequency 0 stands for 1 but has sign 0 */
+      coefficient[(m_cos * TERMS + n_cos) * G + column] += a;
+      coefficient[(m_sin * TERMS + n_sin) * G + column] -= m_sign * n_sign * a;
+      coefficient[(m_sin * TERMS + n_cos) * G + column] += m_sign * b;
+      coefficient[(m_cos * TERMS + n_sin) * G + column] += n_sign * b;
     }
   g[0] = rng_range(&r, 0.5, 1.5);
   g[1] = rng_range(&r, 0.5, 1.5);
 }
 
+/* Rows first … first+count-1 of a matrix. */
+static csr rows_of(const csr *a, int64_t first, int64_t count) {
+  csr part = *a;
+  part.rows = count;
+  part.ptr += first;
+  return part;
+}
+
+static int64_t strip_size(int64_t n, int64_t first) {
+  return n - first < STRIP ? n - first : STRIP;
+}
+
+static LANES_CLONES void subtract_lift(const problem_state *s, const double (*g)[2], lanes *load) {
+  lanes hole[2];
+  for (int k = 0; k < G; k++) hole[0][k] = g[k][0], hole[1][k] = g[k][1];
+  for (int64_t i = 0; i < s->inside; i++) load[i] -= s->lift[0][i] * hole[0] + s->lift[1][i] * hole[1];
+}
+
 /* A p = M f on the unknowns, the boundary values moved to the right. */
 static void solve_potential(const problem_state *s, const scratch *w, const double (*g)[2]) {
   csr_apply(&s->mass, G, w->f, w->load);
-  for (int64_t i = 0; i < s->inside; i++)
-    for (int k = 0; k < G; k++) w->load[i * G + k] -= s->lift[0][i] * g[k][0] + s->lift[1][i] * g[k][1];
+  subtract_lift(s, g, (lanes *)w->load);
   chol_wide_solve(s->factor, w->load, w->room);
   for (int64_t i = 0; i < s->inside; i++) memcpy(w->p + G * s->unknown[i], w->load + G * i, G * sizeof *w->p);
   for (int64_t i = 0; i < s->c->n[0]; i++) {
@@ -324,16 +322,48 @@ static void solve_potential(const problem_state *s, const scratch *w, const doub
   }
 }
 
+/* f_i = Σ_st x_is y_it coefficient_st at count vertices. */
+static LANES_CLONES void superpose(int64_t count, const double *wave, const lanes *coefficient, lanes *f) {
+  for (int64_t i = 0; i < count; i++, wave += 2 * TERMS) {
+    lanes sum = {0};
+    for (int s = 0; s < TERMS; s++) {
+      lanes inner = {0};
+#pragma GCC unroll 8
+      for (int t = 0; t < TERMS; t++) inner += wave[TERMS + t] * coefficient[s * TERMS + t];
+      sum += wave[s] * inner;
+    }
+    f[i] = sum;
+  }
+}
+
 static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   int64_t n = s->c->n[0];
   scratch w = cut(s, bytes);
   for (int k = 0; k < G; k++) draw_sample(seed, first + k, k, w.coefficient, block[4] + 2 * k);
-  /* row-major N0 × G = (N0 × COLUMNS)(COLUMNS × G), written as its column-major transpose */
   for (int64_t i = 0; i < n; i += STRIP) {
-    int64_t now = n - i < STRIP ? n - i : STRIP;
-    dense_gemm(0, 0, G, now, COLUMNS, 1, w.coefficient, G, s->wave + i * COLUMNS, COLUMNS, 0, w.f + i * G, G);
+    int64_t now = strip_size(n, i);
+    superpose(now, s->wave + i * 2 * TERMS, (const lanes *)w.coefficient, (lanes *)w.strip);
+    problem_unpack_strip(n, i, now, w.strip, block[0]);
   }
-  problem_unpack(n, w.f, block[0]);
+}
+
+/* The flux as a file keeps it, and that in double again. */
+static LANES_CLONES void round_flux(int64_t n, lanes *q, lanes_float *kept) {
+  for (int64_t i = 0; i < n; i++) {
+    kept[i] = __builtin_convertvector(q[i], lanes_float);
+    q[i] = __builtin_convertvector(kept[i], lanes);
+  }
+}
+
+/* w = d1 q on the faces first … first+count-1. */
+static LANES_CLONES void circulate(const cx *c, int64_t first, int64_t count, const lanes_float *q, lanes *w) {
+  const int32_t *edge = c->face[2] + 3 * first;
+  const int8_t *sign = c->sign[2] + 3 * first;
+  for (int64_t f = 0; f < count; f++, edge += 3, sign += 3) {
+    lanes sum = {0};
+    for (int j = 0; j < 3; j++) sum += sign[j] * __builtin_convertvector(q[edge[j]], lanes);
+    w[f] = sum;
+  }
 }
 
 static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
@@ -341,14 +371,19 @@ static dkho_status solve(const problem_state *s, void *bytes, double *const *blo
   scratch w = cut(s, bytes);
   problem_pack(c->n[0], block[0], w.f);
   solve_potential(s, &w, (const double(*)[2])block[4]);
-  csr_apply(&s->flux, G, w.p, w.q);
-  for (int64_t e = 0; e < c->n[1]; e++) /* w below belongs to the flux that is kept */
-#pragma GCC unroll 8
-    for (int k = 0; k < G; k++) w.q[e * G + k] = (float)w.q[e * G + k];
-  csr_apply(&s->d1, G, w.q, w.w);
   problem_unpack(c->n[0], w.p, block[1]);
-  problem_unpack(c->n[1], w.q, block[2]);
-  problem_unpack(c->n[2], w.w, block[3]);
+  for (int64_t i = 0; i < c->n[1]; i += STRIP) {
+    int64_t now = strip_size(c->n[1], i);
+    csr part = rows_of(&s->flux, i, now);
+    csr_apply(&part, G, w.p, w.strip);
+    round_flux(now, (lanes *)w.strip, (lanes_float *)w.q + i);
+    problem_unpack_strip(c->n[1], i, now, w.strip, block[2]);
+  }
+  for (int64_t i = 0; i < c->n[2]; i += STRIP) {
+    int64_t now = strip_size(c->n[2], i);
+    circulate(c, i, now, (const lanes_float *)w.q, (lanes *)w.strip);
+    problem_unpack_strip(c->n[2], i, now, w.strip, block[3]);
+  }
   return DKHO_OK;
 }
 

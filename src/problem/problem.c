@@ -3,7 +3,6 @@
 
 #include "base/report.h"
 #include "data/static.h"
-#include "dec/dec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,8 +44,16 @@ void problem_pack(int64_t n, const double *block, double *rows) {
 }
 
 void problem_unpack(int64_t n, const double *rows, double *block) {
-  for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < PROBLEM_GROUP; k++) block[k * n + i] = rows[i * PROBLEM_GROUP + k];
+  problem_unpack_strip(n, 0, n, rows, block);
+}
+
+void problem_unpack_strip(int64_t n, int64_t first, int64_t count, const double *rows, double *block) {
+  enum { TILE = 64 }; /* rows that the nearest cache keeps while the samples take turns */
+  for (int64_t i = 0; i < count; i += TILE) {
+    int64_t end = i + TILE < count ? i + TILE : count;
+    for (int k = 0; k < PROBLEM_GROUP; k++)
+      for (int64_t r = i; r < end; r++) block[k * n + first + r] = rows[r * PROBLEM_GROUP + k];
+  }
 }
 
 dkho_status problem_fill_common(const cx *c, const char *name, double *out) {
@@ -77,44 +84,53 @@ dkho_status problem_fill_common(const cx *c, const char *name, double *out) {
   return DKHO_OK;
 }
 
-/* The encodings of degree k, row-major, zero columns where the complex has fewer modes. */
-static void spread_modes(const dec_basis *b, double *out) {
-  for (int64_t i = 0; i < b->n; i++)
-    for (int64_t j = 0; j < PROBLEM_MODES; j++) out[i * PROBLEM_MODES + j] = j < b->count ? b->vec[j * b->n + i] : 0;
+void problem_parts_free(problem_parts *t) {
+  for (int i = 0; i < PROBLEM_FIELDS_MAX; i++) mem_free(t->fixed[i]);
+  for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&t->harmonic[k]);
+  *t = (problem_parts){0};
 }
 
-static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c, const problem_state *s) {
-  dec *d = NULL;
-  dec_basis modes[CX_DEGREES] = {0}, h = {0};
-  double *array = NULL;
-  dkho_status st;
-  int top = c->dim < 2 ? c->dim : 2;
-  report_progress("spectra", 0, 1, NULL);
-  if ((st = dec_create(&d, c, DEC_UNIT)) != DKHO_OK) goto done;
-  if ((st = dec_spectrum(d, top, PROBLEM_MODES, modes)) != DKHO_OK) goto done;
-  report_progress("spectra", 1, 1, NULL);
-  for (int k = 0; k <= top; k++) {
-    if ((st = dec_harmonic(d, k, &h)) != DKHO_OK) goto done;
-    if (h.count && (st = dataset_put_harmonic(w, 0, k, h.count, h.vec)) != DKHO_OK) goto done;
-    dec_basis_free(&h);
-  }
+static dkho_status fill_statics(problem_parts *t, const problem *p, const cx *c, const problem_state *s,
+                                const dec_basis *modes) {
   for (int i = 0; i < p->fields; i++) {
     const data_field *f = &p->field[i];
     if (f->role != DATA_STATIC) continue;
-    st = DKHO_E_MEMORY;
-    if (!MEM_NEW(array, c->n[f->degree] * f->channels)) goto done;
-    int spectral = strncmp(f->name, "spectral", 8) == 0;
-    if (spectral) spread_modes(&modes[f->degree], array);
-    if ((st = spectral ? DKHO_OK : p->fill(s, f->name, array)) != DKHO_OK) goto done;
-    if ((st = dataset_put_static(w, 0, f->name, array)) != DKHO_OK) goto done;
-    mem_free(array);
-    array = NULL;
+    if (!MEM_NEW(t->fixed[i], c->n[f->degree] * f->channels)) return DKHO_E_MEMORY;
+    if (strncmp(f->name, "spectral", 8) == 0)
+      dec_basis_rows(&modes[f->degree], PROBLEM_MODES, t->fixed[i]);
+    else
+      TRY(p->fill(s, f->name, t->fixed[i]));
   }
-done:
-  mem_free(array);
-  dec_basis_free(&h);
-  for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&modes[k]);
-  dec_free(d);
+  return DKHO_OK;
+}
+
+dkho_status problem_parts_make(problem_parts *t, const problem *p, const cx *c, const problem_state *s) {
+  dec_bases bases;
+  *t = (problem_parts){0};
+  report_progress("spectra", 0, 1, NULL);
+  TRY(dec_bases_find(&bases, c, DEC_UNIT, c->dim < 2 ? c->dim : 2, PROBLEM_MODES));
+  report_progress("spectra", 1, 1, NULL);
+  memcpy(t->harmonic, bases.harmonic, sizeof t->harmonic); /* handed over */
+  memset(bases.harmonic, 0, sizeof bases.harmonic);
+  dkho_status st = fill_statics(t, p, c, s, bases.spectral);
+  dec_bases_free(&bases);
+  if (st != DKHO_OK) problem_parts_free(t);
+  return st;
+}
+
+static dkho_status put_parts(dataset_writer *w, const problem *p, const problem_parts *t) {
+  for (int k = 0; k < CX_DEGREES; k++)
+    if (t->harmonic[k].count) TRY(dataset_put_harmonic(w, 0, k, t->harmonic[k].count, t->harmonic[k].vec));
+  for (int i = 0; i < p->fields; i++)
+    if (t->fixed[i]) TRY(dataset_put_static(w, 0, p->field[i].name, t->fixed[i]));
+  return DKHO_OK;
+}
+
+static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c, const problem_state *s) {
+  problem_parts t;
+  TRY(problem_parts_make(&t, p, c, s));
+  dkho_status st = put_parts(w, p, &t);
+  problem_parts_free(&t);
   return st;
 }
 

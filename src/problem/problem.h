@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "data/dataset.h"
+#include "dec/dec.h"
 #include "la/la.h"
 
 /* Samples are solved in aligned groups of this many, whole groups always, as wide as the solvers of la.h are fastest. */
@@ -15,11 +16,14 @@ enum { PROBLEM_GROUP = CHOL_WIDE, PROBLEM_FIELDS_MAX = 32, PROBLEM_MODES = 16 };
 /* What prepare() makes once per complex: factors, matrices, tables; shared by the threads. */
 typedef struct problem_state problem_state;
 
-/* One static array, to be filled by problem.statics: n[degree] × channels. */
-typedef struct problem_static {
-  const char *name;
-  double *data;
-} problem_static;
+/* Entries of problem.field: a static array, and those that most problems have. */
+#define PROBLEM_STATIC(name, degree, channels)                                                                         \
+  { name, DATA_STATIC, degree, channels, DATA_SCALE_NONE, 0, 0, 0, 1 }
+#define PROBLEM_POSITIONS(gdim)                                                                                        \
+  PROBLEM_STATIC("position0", 0, gdim), PROBLEM_STATIC("position1", 1, gdim), PROBLEM_STATIC("position2", 2, gdim)
+#define PROBLEM_SPECTRAL                                                                                               \
+  PROBLEM_STATIC("spectral0", 0, PROBLEM_MODES), PROBLEM_STATIC("spectral1", 1, PROBLEM_MODES),                        \
+      PROBLEM_STATIC("spectral2", 2, PROBLEM_MODES)
 
 typedef struct problem {
   const char *name, *summary;
@@ -49,6 +53,8 @@ typedef struct problem {
  * side (n × PROBLEM_GROUP): there and back. */
 void problem_pack(int64_t n, const double *block, double *rows);
 void problem_unpack(int64_t n, const double *rows, double *block);
+/* The same for the simplices first … first+count-1 of n alone; rows: count × PROBLEM_GROUP. */
+void problem_unpack_strip(int64_t n, int64_t first, int64_t count, const double *rows, double *block);
 
 /* Fills a static that geometry alone decides: position{k}, label{k} (label2: vertex means), tangent, length, area, normal,
  * weight (lumped measure). */
@@ -61,6 +67,14 @@ const problem *problem_at(int i);
 dkho_status problem_find(const char *name, const problem **out);
 /* Index of the recipe for the target of degree k (the first such), -1 when there is none. */
 int problem_target(const problem *p, int k);
+
+/* What a data set keeps of a complex beside it: static arrays by field (NULL for the others), harmonic bases by degree. */
+typedef struct problem_parts {
+  double *fixed[PROBLEM_FIELDS_MAX];
+  dec_basis harmonic[CX_DEGREES];
+} problem_parts;
+dkho_status problem_parts_make(problem_parts *out, const problem *p, const cx *c, const problem_state *s);
+void problem_parts_free(problem_parts *t);
 
 typedef struct problem_request {
   const char *resolution; /* "smoke" or "main" */

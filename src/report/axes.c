@@ -4,6 +4,7 @@
 #include <math.h>
 
 #define BAR_WIDTH 9.0
+#define TICK_HEIGHT 8.0
 #define LEGEND_LINE 13.0
 #define LEGEND_PAD 6.0
 #define LEGEND_SWATCH 20.0
@@ -36,11 +37,29 @@ double axes_left_room(canvas *c, const scale *up, double height, const char *lab
   return widest(c, &t) + 8 + (label ? 16 : 0);
 }
 
+/* Makes minor the ticks whose label would come nearer than `gap` to one of a lower rank, or to an earlier one of the same. `at`
+ * and `size` give the middle of each label and its length along the axis. */
+static void thin_labels(ticks *t, const double *at, const double *size, double gap) {
+  for (int rank = 0; rank < TICK_RANKS; rank++)
+    for (int i = 0; i < t->count; i++) {
+      if (t->at[i].rank != rank || t->at[i].minor) continue;
+      for (int j = 0; j < t->count && !t->at[i].minor; j++) {
+        int first = t->at[j].rank < rank || (t->at[j].rank == rank && j < i);
+        t->at[i].minor = first && !t->at[j].minor && fabs(at[i] - at[j]) < (size[i] + size[j]) / 2 + gap;
+      }
+      if (t->at[i].minor) t->at[i].label[0] = 0;
+    }
+}
+
 static void ticks_across(canvas *c, const axes *a) {
   ticks t;
+  double at[TICKS_MAX], size[TICKS_MAX];
   ticks_make(&t, &a->across, tick_number(a->w, 52));
+  for (int i = 0; i < t.count; i++)
+    at[i] = axes_x(a, t.at[i].value), size[i] = text_width(c, STYLE_TICK, t.at[i].label);
+  thin_labels(&t, at, size, 5);
   for (int i = 0; i < t.count; i++) {
-    double x = axes_x(a, t.at[i].value);
+    double x = at[i];
     if (!t.at[i].minor) canvas_line(c, x, a->y, x, a->y + a->h, 0.6, COLOUR_GRID);
     canvas_line(c, x, a->y + a->h, x, a->y + a->h + (t.at[i].minor ? 2 : 3.5), 0.7, COLOUR_SOFT);
     text_draw(c, x, a->y + a->h + 13, ALIGN_MIDDLE, 0, STYLE_TICK, t.at[i].label);
@@ -50,9 +69,12 @@ static void ticks_across(canvas *c, const axes *a) {
 
 static void ticks_up(canvas *c, const axes *a) {
   ticks t;
+  double at[TICKS_MAX], size[TICKS_MAX];
   ticks_make(&t, &a->up, tick_number(a->h, 38));
+  for (int i = 0; i < t.count; i++) at[i] = axes_y(a, t.at[i].value), size[i] = TICK_HEIGHT;
+  thin_labels(&t, at, size, 2);
   for (int i = 0; i < t.count; i++) {
-    double y = axes_y(a, t.at[i].value);
+    double y = at[i];
     if (!t.at[i].minor) canvas_line(c, a->x, y, a->x + a->w, y, 0.6, COLOUR_GRID);
     canvas_line(c, a->x - (t.at[i].minor ? 2 : 3.5), y, a->x, y, 0.7, COLOUR_SOFT);
     text_draw(c, a->x - 6, y + 2.9, ALIGN_END, 0, STYLE_TICK, t.at[i].label);

@@ -54,7 +54,8 @@ dkho_status canvas_open(canvas *c, const char *path, int force, double width, do
   }
   c->cr = cairo_create(c->surface);
   set_fonts(c->cr);
-  canvas_box(c, 0, 0, width, height, (rgb){1, 1, 1}, 1);
+  canvas_colour(c, (rgb){1, 1, 1}, 1);
+  cairo_paint(c->cr); /* to the last pixel, where a page does not end on a whole one */
   dkho_status s = cairo_verdict(path, cairo_status(c->cr));
   if (s != DKHO_OK) canvas_abort(c);
   return s;

@@ -11,7 +11,8 @@
 #define PANEL_H 230.0
 #define PAGE_MARGIN 14.0
 #define TITLE_ROOM 24.0
-#define LABELS_MAX 256
+#define RING 11.0 /* points from one ring of places for a label to the next */
+enum { LABELS_MAX = 256, SIDES = 8, RINGS = 5 };
 
 typedef struct {
   double x, y, w, h;
@@ -82,50 +83,69 @@ static void draw_series(canvas *c, const axes *a, const chart_series *s) {
       canvas_disc(c, axes_x(a, s->x[i]), axes_y(a, s->y[i]), 3.2, colour, (rgb){1, 1, 1});
 }
 
-/* The best of eight places round a point: inside the frame, off other labels, off data. */
-static box label_place(const axes *a, const chart *p, double x, double y, double w, int placed, const box *taken) {
-  static const double side[8][2] = {{1, 0}, {-1, 0}, {0, -1}, {0, 1}, {1, -1}, {-1, -1}, {1, 1}, {-1, 1}};
-  box best = {0};
+/* A point's label: where the point is, and where the text goes. */
+typedef struct {
+  double x, y;
+  box at;
+  int away; /* rings from the point; beyond the nearest a line leads to it */
+  const char *text;
+  text_style style;
+} tag;
+
+/* The place on side k of ring `away` round a point for a text of width w. */
+static box tag_box(double x, double y, double w, int k, int away) {
+  static const double side[SIDES][2] = {{1, 0}, {-1, 0}, {0, -1}, {0, 1}, {1, -1}, {-1, -1}, {1, 1}, {-1, 1}};
+  double h = 10, off = (side[k][0] != 0 && side[k][1] != 0 ? 3 : 6) + RING * away;
+  return (box){.x = side[k][0] > 0   ? x + off
+                    : side[k][0] < 0 ? x - off - w
+                                     : x - w / 2,
+               .y = side[k][1] > 0   ? y + off
+                    : side[k][1] < 0 ? y - off - h
+                                     : y - h / 2,
+               .w = w,
+               .h = h};
+}
+
+/* The best place round a point: inside the frame, off the other labels, off data, near. */
+static void place_tag(canvas *c, const axes *a, const chart *p, int tags, tag *all, int self) {
+  tag *t = &all[self];
+  double w = text_width(c, t->style, t->text);
   int64_t least = INT64_MAX;
-  for (int k = 0; k < 8; k++) {
-    double h = 10, off = side[k][0] != 0 && side[k][1] != 0 ? 3 : 6;
-    box b = {.x = side[k][0] > 0   ? x + off
-                  : side[k][0] < 0 ? x - off - w
-                                   : x - w / 2,
-             .y = side[k][1] > 0   ? y + off
-                  : side[k][1] < 0 ? y - off - h
-                                   : y - h / 2,
-             .w = w,
-             .h = h};
-    int64_t cost = 10 * hidden(a, p, &b) + k;
-    for (int j = 0; j < placed; j++) cost += 200 * overlaps(&b, &taken[j]);
-    if (b.x < a->x || b.x + w > a->x + a->w || b.y < a->y || b.y + h > a->y + a->h) cost += 1000;
-    if (cost < least) least = cost, best = b;
-  }
-  return best;
+  for (int away = 0; away < RINGS; away++)
+    for (int k = 0; k < SIDES; k++) {
+      box b = tag_box(t->x, t->y, w, k, away);
+      int64_t cost = 10 * hidden(a, p, &b) + 6 * away + k;
+      for (int j = 0; j < tags; j++) cost += j != self && overlaps(&b, &all[j].at) ? 200 : 0;
+      if (b.x < a->x || b.x + w > a->x + a->w || b.y < a->y || b.y + b.h > a->y + a->h) cost += 1000;
+      if (cost < least) least = cost, t->at = b, t->away = away;
+    }
 }
 
-static text_style label_style(const chart_series *s) {
-  return (text_style){8, 0, rgb_mix(colour_category(s->colour), COLOUR_INK, 0.45)};
-}
-
-/* Finds places for all labels, or draws them there when `draw`; how many. */
-static int labels(canvas *c, const axes *a, const chart *p, box *taken, int draw) {
-  int placed = 0;
+/* All labels, then each again as the others stand, a few times. How many. */
+static int place_tags(canvas *c, const axes *a, const chart *p, tag *all) {
+  int tags = 0;
   for (int k = 0; k < p->series; k++) {
     const chart_series *s = &p->at[k];
-    text_style style = label_style(s);
-    for (int64_t i = 0; s->label && i < s->n && placed < LABELS_MAX; i++) {
+    text_style style = {8, 0, rgb_mix(colour_category(s->colour), COLOUR_INK, 0.45)};
+    for (int64_t i = 0; s->label && i < s->n && tags < LABELS_MAX; i++) {
       if (!axes_holds(a, s->x[i], s->y[i]) || !s->label[i]) continue;
-      if (draw)
-        text_draw(c, taken[placed].x, taken[placed].y + 8, ALIGN_START, 0, style, s->label[i]);
-      else
-        taken[placed] =
-            label_place(a, p, axes_x(a, s->x[i]), axes_y(a, s->y[i]), text_width(c, style, s->label[i]), placed, taken);
-      placed++;
+      all[tags] = (tag){.x = axes_x(a, s->x[i]), .y = axes_y(a, s->y[i]), .text = s->label[i], .style = style};
+      place_tag(c, a, p, tags, all, tags);
+      tags++;
     }
   }
-  return placed;
+  for (int round = 0; round < 4; round++)
+    for (int i = 0; i < tags; i++) place_tag(c, a, p, tags, all, i);
+  return tags;
+}
+
+static void draw_tags(canvas *c, int tags, const tag *all) {
+  for (int i = 0; i < tags; i++) {
+    const tag *t = &all[i];
+    double x = fmin(fmax(t->x, t->at.x), t->at.x + t->at.w), y = fmin(fmax(t->y, t->at.y), t->at.y + t->at.h);
+    if (t->away) canvas_line(c, t->x, t->y, x, y, 0.5, COLOUR_SOFT);
+  }
+  for (int i = 0; i < tags; i++) text_draw(c, all[i].at.x, all[i].at.y + 8, ALIGN_START, 0, all[i].style, all[i].text);
 }
 
 static int entries_of(const chart *p, legend_entry *entry) {
@@ -138,34 +158,34 @@ static int entries_of(const chart *p, legend_entry *entry) {
 }
 
 /* The first corner of the frame where a legend hides nothing; 0: there is none. */
-static int corner_for(const axes *a, const chart *p, int placed, const box *taken, box *legend) {
+static int corner_for(const axes *a, const chart *p, int tags, const tag *tagged, box *legend) {
   for (int k = 0; k < 4; k++) {
     legend->x = k & 1 ? a->x + 7 : a->x + a->w - legend->w - 5;
     legend->y = k & 2 ? a->y + a->h - legend->h - 6 : a->y + 5;
     int64_t cost = hidden(a, p, legend);
-    for (int j = 0; j < placed; j++) cost += overlaps(legend, &taken[j]);
+    for (int j = 0; j < tags; j++) cost += overlaps(legend, &tagged[j].at);
     if (cost == 0) return 1;
   }
   return 0;
 }
 
-static void draw_chart(canvas *c, const chart *p, double x, double y, double w, legend_entry *entry, box *taken) {
+static void draw_chart(canvas *c, const chart *p, double x, double y, double w, legend_entry *entry, tag *tagged) {
   axes a = axes_of(p);
   double left = axes_left_room(c, &a.up, PANEL_H, p->y_label);
   int n = entries_of(p, entry);
   box legend = {0};
   a.x = x + left, a.y = y + TITLE_ROOM, a.w = w - left, a.h = PANEL_H;
   legend_size(c, n, entry, &legend.w, &legend.h);
-  int placed = labels(c, &a, p, taken, 0);
-  if (n && !corner_for(&a, p, placed, taken, &legend)) {
+  int tags = place_tags(c, &a, p, tagged);
+  if (n && !corner_for(&a, p, tags, tagged, &legend)) {
     a.w -= legend.w + 8;
     legend.x = a.x + a.w + 8, legend.y = a.y;
-    labels(c, &a, p, taken, 0);
+    place_tags(c, &a, p, tagged);
   }
   axes_draw(c, &a, 1, p->x_label, p->y_label);
   if (p->title) text_fit(c, a.x + a.w / 2, y + 10, a.w, ALIGN_MIDDLE, 0, STYLE_TITLE, p->title);
   for (int i = 0; i < p->series; i++) draw_series(c, &a, &p->at[i]);
-  labels(c, &a, p, taken, 1);
+  draw_tags(c, tags, tagged);
   if (n) legend_draw(c, legend.x, legend.y, n, entry);
 }
 
@@ -174,18 +194,18 @@ dkho_status figure_charts(const char *path, int force, int panels, const chart *
   if (panels < 1) return fail(DKHO_E_INPUT, "%s: a figure of %d panels", path, panels);
   for (int i = 0; i < panels; i++) most = panel[i].series > most ? panel[i].series : most;
   legend_entry *entry = mem_alloc((size_t)most, sizeof *entry);
-  box *taken = mem_alloc(LABELS_MAX, sizeof *taken);
+  tag *tagged = mem_alloc(LABELS_MAX, sizeof *tagged);
   canvas page = {0};
-  dkho_status s = entry && taken ? DKHO_OK : DKHO_E_MEMORY;
+  dkho_status s = entry && tagged ? DKHO_OK : DKHO_E_MEMORY;
   double wide = panels == 1 ? 1.25 * PANEL_W : PANEL_W;
   if (s == DKHO_OK)
     s = canvas_open(&page, path, force, PAGE_MARGIN + panels * (wide + PAGE_MARGIN + 6),
                     2 * PAGE_MARGIN + TITLE_ROOM + PANEL_H + AXES_BOTTOM_ROOM);
   for (int i = 0; i < panels && s == DKHO_OK; i++)
-    draw_chart(&page, &panel[i], PAGE_MARGIN + i * (wide + PAGE_MARGIN + 6), PAGE_MARGIN, wide, entry, taken);
+    draw_chart(&page, &panel[i], PAGE_MARGIN + i * (wide + PAGE_MARGIN + 6), PAGE_MARGIN, wide, entry, tagged);
   if (s == DKHO_OK) s = canvas_commit(&page);
   canvas_abort(&page);
   mem_free(entry);
-  mem_free(taken);
+  mem_free(tagged);
   return s;
 }

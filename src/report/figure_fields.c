@@ -177,9 +177,8 @@ static void draw_bars(layout *l, double top, double total) {
 
 static void row_label(layout *l, const row *r, double y) {
   double mid = y + r->high / 2, x = PAGE_MARGIN;
-  text_fit(&l->page, x + 9, mid, r->high + GAP - 4, ALIGN_MIDDLE, 90, STYLE_TITLE, r->sample->title);
-  if (r->sample->note)
-    text_fit(&l->page, x + 21, mid, r->high + GAP - 4, ALIGN_MIDDLE, 90, STYLE_NOTE, r->sample->note);
+  text_fit(&l->page, x + 9, mid, r->high - 4, ALIGN_MIDDLE, 90, STYLE_TITLE, r->sample->title);
+  if (r->sample->note) text_fit(&l->page, x + 22.5, mid, r->high - 4, ALIGN_MIDDLE, 90, STYLE_NOTE, r->sample->note);
 }
 
 static dkho_status draw(layout *l, double total) {

@@ -9,6 +9,8 @@
 #define HUGE_VALUE 1e290 /* beyond it values are cut so that differences stay finite */
 #define TINY_VALUE 1e-290
 #define FAR_OFF 1e3 /* lengths of a scale */
+#define NARROW                                                                                                         \
+  3.2 /* hi / lo of a logarithmic scale below which ticks are those of a linear one: single digits are too few */
 
 void range_add(range *r, int64_t n, const double *v) {
   for (int64_t i = 0; i < n; i++) {
@@ -190,6 +192,7 @@ static void log_ticks(ticks *t, const scale *s, int wanted) {
       tick *at = &t->at[t->count++];
       at->value = value;
       at->minor = !major && !extra;
+      at->rank = m == 1 ? 0 : m == 2 || m == 5 ? 1 : 2;
       if (at->minor) continue;
       if (plain) {
         plain_tick(at->label, m, e);
@@ -203,7 +206,7 @@ static void log_ticks(ticks *t, const scale *s, int wanted) {
 
 void ticks_make(ticks *t, const scale *s, int wanted) {
   memset(t, 0, sizeof *t);
-  if (s->log)
+  if (s->log && s->hi > NARROW * s->lo)
     log_ticks(t, s, wanted);
   else
     linear_ticks(t, s, wanted < 1 ? 1 : wanted);

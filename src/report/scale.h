@@ -28,10 +28,11 @@ scale scale_log(const range *r, double decades);   /* the upper `decades` at mos
 scale scale_pad(scale s, double low, double high); /* longer by these fractions of its length */
 double scale_unit(const scale *s, double v); /* 0 at lo, 1 at hi; cut at ±1000, which v ≤ 0 has on a log scale */
 
-enum { TICKS_MAX = 96 };
+enum { TICKS_MAX = 96, TICK_RANKS = 3 };
 typedef struct tick {
   double value;
   int minor; /* without label */
+  int rank;  /* where labels are too dense, those of a higher rank go first */
   char label[32];
 } tick;
 typedef struct ticks {

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #define SAMPLES 6.0      /* a point, each way: a multiple of every page's density */
-#define PANEL_MARGIN 2.0 /* points, for lines at the rim */
+#define PANEL_MARGIN 4.0 /* points, for lines and balls at the rim */
 
 static void usual_view(view *v, const cx *c, double w, double h, double margin) {
   view_fit(v, c, c->dim == 3 ? 24 : 32, -50, w, h, margin);

@@ -80,8 +80,28 @@ dkho_status config_resolve(run_config *c, const dataset *d, const char *path, co
   c->warmup = o->warmup;
   c->train_samples = o->train_samples;
   c->skip_nonfinite = o->skip_nonfinite;
+  if (o->optimizer) TRY(optim_parse(o->optimizer, &c->optimizer));
+  if (o->schedule) TRY(lr_parse(o->schedule, &c->schedule));
   c->seed = o->seed;
   return check_numbers(c);
+}
+
+dkho_status config_of_model(run_config *c, const oper *o, const dataset *d) {
+  *c = (run_config){.oper = {.target = o->target, .cfg = o->cfg, .profile = o->profile, .modes = o->modes}};
+  const char *target = o->spec.field[o->target].name;
+  const data_recipe *recipe = dataset_recipe(d, target);
+  c->target = arena_strdup(&c->mem, target);
+  c->metrics = arena_strdup(&c->mem, recipe ? recipe->metrics : generic_recipe.metrics);
+  c->data = arena_strdup(&c->mem, st_path(dataset_file(d)));
+  if (!c->target || !c->metrics || !c->data) return DKHO_E_MEMORY;
+  st_hash(dataset_file(d), c->data_hash);
+  json_t *training = json_loads(o->training, 0, NULL);
+  c->train_samples = json_integer_value(json_object_get(json_object_get(training, "config"), "train_samples"));
+  json_decref(training);
+  int64_t trains;
+  dataset_split(d, DATA_TRAIN, &trains);
+  if (c->train_samples < 0 || c->train_samples > trains) c->train_samples = 0;
+  return DKHO_OK;
 }
 
 void config_free(run_config *c) {
@@ -124,18 +144,18 @@ dkho_status config_load_json(const char *path, json_t **out) {
 
 dkho_status config_write(const run_config *c, const char *path, int force) {
   const dkho_config *m = &c->oper.cfg;
-  json_t *j =
-      json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:s, s:s, s:s, s:s, s:i, s:i, s:I, "
-                "s:I, s:f, s:f, s:f, s:f, "
-                "s:I, s:I, s:b, s:I}",
-                "model", "dkho", "data", c->data, "data_hash", c->data_hash, "target", c->target, "metrics", c->metrics,
-                "h", m->h, "c", m->c, "layers", m->layers, "substeps", m->substeps, "tau_lo", m->tau_lo, "tau_range",
-                m->tau_range, "lag_scale", m->lag_scale, "loss_eps", m->loss_eps, "variant",
-                dkho_variant_name(m->variant), "start", dkho_start_name(m->start), "metric", dec_metric_name(m->metric),
-                "profile", feat_profile_name(c->oper.profile), "modes", c->oper.modes, "harmonic", c->oper.harmonic,
-                "epochs", (json_int_t)c->epochs, "batch", (json_int_t)c->batch, "lr", c->lr, "weight_decay",
-                c->weight_decay, "clip", c->clip, "ema", c->ema, "warmup", (json_int_t)c->warmup, "train_samples",
-                (json_int_t)c->train_samples, "skip_nonfinite", c->skip_nonfinite, "seed", (json_int_t)c->seed);
+  json_t *j = json_pack(
+      "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:s, s:s, s:s, s:s, s:i, s:i, s:I, "
+      "s:I, s:f, s:f, s:f, s:f, "
+      "s:I, s:I, s:b, s:I, s:s, s:s}",
+      "model", "dkho", "data", c->data, "data_hash", c->data_hash, "target", c->target, "metrics", c->metrics, "h",
+      m->h, "c", m->c, "layers", m->layers, "substeps", m->substeps, "tau_lo", m->tau_lo, "tau_range", m->tau_range,
+      "lag_scale", m->lag_scale, "loss_eps", m->loss_eps, "variant", dkho_variant_name(m->variant), "start",
+      dkho_start_name(m->start), "metric", dec_metric_name(m->metric), "profile", feat_profile_name(c->oper.profile),
+      "modes", c->oper.modes, "harmonic", c->oper.harmonic, "epochs", (json_int_t)c->epochs, "batch",
+      (json_int_t)c->batch, "lr", c->lr, "weight_decay", c->weight_decay, "clip", c->clip, "ema", c->ema, "warmup",
+      (json_int_t)c->warmup, "train_samples", (json_int_t)c->train_samples, "skip_nonfinite", c->skip_nonfinite, "seed",
+      (json_int_t)c->seed, "optimizer", optim_name(c->optimizer), "schedule", lr_name(c->schedule));
   return config_save_json(j, path, force);
 }
 
@@ -180,7 +200,7 @@ static dkho_status read_numbers(run_config *c, json_t *j, const char *path) {
 }
 
 static dkho_status read_texts(run_config *c, json_t *j, const char *path, const dataset *d) {
-  const char *variant, *start, *metric, *profile, *hash;
+  const char *variant, *start, *metric, *profile, *hash, *optimizer, *schedule;
   TRY(spec_text(j, path, "data", NULL, &c->mem, &c->data));
   TRY(spec_text(j, path, "data_hash", NULL, &c->mem, &hash));
   TRY(spec_text(j, path, "target", NULL, &c->mem, &c->target));
@@ -189,6 +209,10 @@ static dkho_status read_texts(run_config *c, json_t *j, const char *path, const 
   TRY(spec_text(j, path, "start", NULL, &c->mem, &start));
   TRY(spec_text(j, path, "metric", NULL, &c->mem, &metric));
   TRY(spec_text(j, path, "profile", NULL, &c->mem, &profile));
+  TRY(spec_text(j, path, "optimizer", "adamw", &c->mem, &optimizer));
+  TRY(spec_text(j, path, "schedule", "cosine", &c->mem, &schedule));
+  TRY(optim_parse(optimizer, &c->optimizer));
+  TRY(lr_parse(schedule, &c->schedule));
   TRY(dkho_variant_parse(variant, &c->oper.cfg.variant));
   TRY(dkho_start_parse(start, &c->oper.cfg.start));
   TRY(dec_metric_parse(metric, &c->oper.cfg.metric));

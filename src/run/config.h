@@ -2,6 +2,7 @@
 #ifndef RUN_CONFIG_H
 #define RUN_CONFIG_H
 
+#include "nn/optim.h"
 #include "run/oper.h"
 
 typedef struct run_config {
@@ -12,6 +13,8 @@ typedef struct run_config {
   char data_hash[33];
   int64_t epochs, batch, warmup, train_samples;
   double lr, weight_decay, clip, ema;
+  optim_kind optimizer;
+  lr_schedule schedule;
   int skip_nonfinite;
   uint64_t seed;
   arena mem; /* of the texts */
@@ -23,6 +26,8 @@ dkho_status config_resolve(run_config *out, const dataset *d, const char *path, 
 dkho_status config_model(oper_request *out, const data_recipe *recipe, const dkho_train_options *o);
 dkho_status config_write(const run_config *c, const char *path, int force);
 dkho_status config_read(run_config *out, const char *path, const dataset *d);
+/* What judging needs to know of a model that comes without its run: target, metrics, and how many samples trained it. */
+dkho_status config_of_model(run_config *out, const oper *o, const dataset *d);
 /* Only the path of the data set, to open it before config_read. Owned by the caller (mem_free). */
 dkho_status config_data_path(const char *path, char **data);
 void config_free(run_config *c);

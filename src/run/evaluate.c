@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 enum { CHUNK = 64 };
 
@@ -113,13 +114,35 @@ dkho_status judge_rel_l2(judge *j, const real *weights, int64_t count, const int
 
 /* ---- all metrics ---- */
 
+/* A scorer, and the time it has taken. */
+typedef struct timed {
+  scorer *scores;
+  double seconds;
+} timed;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static dkho_status timed_take(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
+  timed *t = ctx;
+  double start = now();
+  TRY(scorer_take(t->scores, complex, count, sample, prediction));
+  t->seconds += now() - start;
+  return DKHO_OK;
+}
+
 dkho_status judge_metrics(judge *j, const real *weights, const char *list, int64_t count, const int64_t *sample,
-                          json_t **out) {
-  scorer *scores = NULL;
-  TRY(scorer_create(&scores, j->d, j->o->target, list, count, j->threads));
-  dkho_status s = judge_predict(j, weights, count, sample, "evaluating", scorer_take, scores);
-  if (s == DKHO_OK) s = scorer_result(scores, out);
-  scorer_free(scores);
+                          json_t **out, double seconds[2]) {
+  timed t = {0};
+  TRY(scorer_create(&t.scores, j->d, j->o->target, list, count, j->threads));
+  double start = now();
+  dkho_status s = judge_predict(j, weights, count, sample, "evaluating", timed_take, &t);
+  if (seconds) seconds[0] = now() - start - t.seconds, seconds[1] = t.seconds;
+  if (s == DKHO_OK) s = scorer_result(t.scores, out);
+  scorer_free(t.scores);
   return s;
 }
 

@@ -7,6 +7,9 @@
 #include <string.h>
 
 enum { LIST_MAX = 16, LEVELS_MAX = 10 };
+/* A part of the reference smaller than this beside the reference itself is rounding: fields are kept in float, and a derivative
+ * of values near 1 that should be 0 comes out near 1e-7. What is measured relative to such a part means nothing. */
+#define VANISHING 1e-5
 
 /* Everything a metric may read about the target, and its scratch, for one sample. */
 typedef struct view {
@@ -80,21 +83,39 @@ static double mse(const view *v, const metric_def *def) {
   return e / (double)v->m->n;
 }
 
+/* √e / max(√r, floor) of sums of squares; nothing to say when the reference is nothing beside a field of square `whole`. */
+static double ratio(double e, double r, double whole, double floor) {
+  return r <= VANISHING * VANISHING * whole || r <= floor * floor ? NAN : sqrt(e) / sqrt(r);
+}
+
+static double square(int64_t n, const double *u) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += u[i] * u[i];
+  return sum;
+}
+
+/* Whether a derivative of the reference, n entries, vanishes beside the cochain it was taken of, of degree k. */
+static int vanishes(const view *v, int64_t n, const double *derivative, int k) {
+  return square(n, derivative) <= VANISHING * VANISHING * square(v->m->c->n[k], v->fy);
+}
+
 static double rel_l2(const view *v, const metric_def *def) {
-  return metric_rel_l2(v->m->n, v->p, v->y, def->eta);
+  double e = 0;
+  for (int64_t i = 0; i < v->m->n; i++) e += (v->p[i] - v->y[i]) * (v->p[i] - v->y[i]);
+  return ratio(e, square(v->m->n, v->y), 0, def->eta);
 }
 
 /* ‖p-y‖ / √(Σy² + η): the torus C0 form. */
 static double rel_l2_soft(const view *v, const metric_def *def) {
   double e = 0, r = 0;
   for (int64_t i = 0; i < v->m->n; i++) e += (v->p[i] - v->y[i]) * (v->p[i] - v->y[i]), r += v->y[i] * v->y[i];
-  return sqrt(e) / sqrt(r + def->eta);
+  return r <= def->eta ? NAN : sqrt(e) / sqrt(r + def->eta);
 }
 
 static double rel_l1(const view *v, const metric_def *def) {
   double e = 0, r = 0;
   for (int64_t i = 0; i < v->m->n; i++) e += fabs(v->p[i] - v->y[i]), r += fabs(v->y[i]);
-  return e / fmax(r, def->eta);
+  return r <= def->eta ? NAN : e / r;
 }
 
 static double interior_rel_l2(const view *v, const metric_def *def) {
@@ -102,7 +123,7 @@ static double interior_rel_l2(const view *v, const metric_def *def) {
   double e = 0, r = 0;
   for (int64_t i = 0; i < v->m->c->n[0]; i++)
     if (!label || label[i] == 0) e += (v->p[i] - v->y[i]) * (v->p[i] - v->y[i]), r += v->y[i] * v->y[i];
-  return sqrt(e) / fmax(sqrt(r), def->eta);
+  return ratio(e, r, square(v->m->n, v->y), def->eta);
 }
 
 /* ‖Ψᵀ(p-y)‖ / max(‖Ψᵀy‖, η) */
@@ -115,7 +136,7 @@ static double harmonic_rel_l2(const view *v, const metric_def *def) {
     for (int64_t i = 0; i < m->n; i++) ce += h[i] * (v->p[i] - v->y[i]), cy += h[i] * v->y[i];
     e += ce * ce, r += cy * cy;
   }
-  return sqrt(e) / fmax(sqrt(r), def->eta);
+  return ratio(e, r, square(m->n, v->y), def->eta);
 }
 
 /* ---- derivative fidelities: ½(1 + cos(Dp, Dy)) ---- */
@@ -124,7 +145,8 @@ static double fidelity_up(const view *v, const metric_def *def) {
   int k = v->m->flux_of_vectors ? 1 : v->m->degree;
   cx_d(v->m->c, k, 1, v->fp, v->dp);
   cx_d(v->m->c, k, 1, v->fy, v->dy);
-  return metric_cosine(v->m->c->n[k + 1], v->dp, v->dy, NULL, def->eta);
+  int64_t n = v->m->c->n[k + 1];
+  return vanishes(v, n, v->dy, k) ? NAN : metric_cosine(n, v->dp, v->dy, NULL, def->eta);
 }
 
 static void codifferentials(const view *v) {
@@ -134,15 +156,18 @@ static void codifferentials(const view *v) {
 }
 
 static double fidelity_down(const view *v, const metric_def *def) {
+  int k = v->m->flux_of_vectors ? 1 : v->m->degree;
+  int64_t n = v->m->c->n[k - 1];
   codifferentials(v);
-  return metric_cosine(v->m->c->n[(v->m->flux_of_vectors ? 1 : v->m->degree) - 1], v->dp, v->dy, NULL, def->eta);
+  return vanishes(v, n, v->dy, k) ? NAN : metric_cosine(n, v->dp, v->dy, NULL, def->eta);
 }
 
 /* ‖d₁p - d₁y‖ / max(‖d₁y‖, η): d₁ of a Darcy flux target is the circulation target. */
 static double curl_to_target(const view *v, const metric_def *def) {
   cx_d(v->m->c, 1, 1, v->fp, v->dp);
   cx_d(v->m->c, 1, 1, v->fy, v->dy);
-  return metric_rel_l2(v->m->c->n[2], v->dp, v->dy, def->eta);
+  int64_t n = v->m->c->n[2];
+  return vanishes(v, n, v->dy, 1) ? NAN : metric_rel_l2(n, v->dp, v->dy, def->eta);
 }
 
 /* 1/(1 + |ln((a+η)/(b+η))|) */
@@ -154,7 +179,7 @@ static double energy_fid(const view *v, const metric_def *def) {
   double a = 0, b = 0;
   int64_t n = v->m->c->n[v->m->flux_of_vectors ? 1 : v->m->degree];
   for (int64_t i = 0; i < n; i++) a += v->fp[i] * v->fp[i], b += v->fy[i] * v->fy[i];
-  return log_ratio(a, b, def->eta);
+  return b <= def->eta ? NAN : log_ratio(a, b, def->eta);
 }
 
 /* ---- the cavity's edge flux and face vorticity ---- */
@@ -176,15 +201,17 @@ static double divergence_mse(const view *v, const metric_def *def) {
   return e / (double)n;
 }
 
-/* v_j = (d₁f)_j / max(A_j, 1e-10) into dp, dy. */
-static void vorticities(const view *v) {
+/* v_j = (d₁f)_j / max(A_j, 1e-10) into dp, dy; gives whether the reference has any. */
+static int vorticities(const view *v) {
   const cx *c = v->m->c;
   cx_d(c, 1, 1, v->fp, v->dp);
   cx_d(c, 1, 1, v->fy, v->dy);
+  int there = !vanishes(v, c->n[2], v->dy, 1);
   for (int64_t j = 0; j < c->n[2]; j++) {
     double a = fmax(c->measure[2][j], 1e-10);
     v->dp[j] /= a, v->dy[j] /= a;
   }
+  return there;
 }
 
 static double curl_mse(const view *v, const metric_def *def) {
@@ -196,7 +223,7 @@ static double curl_mse(const view *v, const metric_def *def) {
 }
 
 static double vort_fid(const view *v, const metric_def *def) {
-  vorticities(v);
+  if (!vorticities(v)) return NAN;
   double ab = 0, aa = 0, bb = 0;
   for (int64_t j = 0; j < v->m->c->n[2]; j++) {
     double w = v->m->weight[j];
@@ -206,7 +233,7 @@ static double vort_fid(const view *v, const metric_def *def) {
 }
 
 static double enst_fid(const view *v, const metric_def *def) {
-  vorticities(v);
+  if (!vorticities(v)) return NAN;
   double a = 0, b = 0;
   for (int64_t j = 0; j < v->m->c->n[2]; j++) {
     double w = v->m->weight[j];
@@ -217,9 +244,11 @@ static double enst_fid(const view *v, const metric_def *def) {
 
 /* ---- level sets ---- */
 
-static void range(int64_t n, const double *y, double *lo, double *hi) {
+/* Least and largest value; gives whether there is anything between them to put a level at. */
+static int range(int64_t n, const double *y, double *lo, double *hi) {
   *lo = *hi = y[0];
   for (int64_t i = 1; i < n; i++) *lo = fmin(*lo, y[i]), *hi = fmax(*hi, y[i]);
+  return *hi - *lo > VANISHING * fmax(fabs(*lo), fabs(*hi));
 }
 
 /* The α of each level and its weight. */
@@ -244,7 +273,7 @@ static void masks(const view *v, int64_t n, const double *p, const double *y, do
 static double s_beta0(const view *v, const metric_def *def) {
   const metrics *m = v->m;
   double lo, hi, alpha[LEVELS_MAX], weight[LEVELS_MAX], score = 0;
-  range(m->n, v->y, &lo, &hi);
+  if (!range(m->n, v->y, &lo, &hi)) return NAN;
   int levels = level_list(def->levels, alpha, weight);
   for (int l = 0; l < levels; l++) {
     masks(v, m->n, v->p, v->y, lo + alpha[l] * (hi - lo));
@@ -257,7 +286,7 @@ static double s_beta0(const view *v, const metric_def *def) {
 
 static double overlap(const view *v, const metric_def *def, int64_t n, const double *p, const double *y) {
   double lo, hi, alpha[LEVELS_MAX], weight[LEVELS_MAX], score = 0;
-  range(n, y, &lo, &hi);
+  if (!range(n, y, &lo, &hi)) return NAN;
   int levels = level_list(def->levels, alpha, weight);
   for (int l = 0; l < levels; l++) {
     masks(v, n, p, y, lo + alpha[l] * (hi - lo));
@@ -277,7 +306,7 @@ static double iou(const view *v, const metric_def *def) {
 }
 
 static double vorticity_iou(const view *v, const metric_def *def) {
-  vorticities(v);
+  if (!vorticities(v)) return NAN;
   int64_t n = v->m->c->n[2];
   for (int64_t j = 0; j < n; j++) v->dp[j] = fabs(v->dp[j]), v->dy[j] = fabs(v->dy[j]);
   return overlap(v, def, n, v->dp, v->dy);
@@ -475,8 +504,14 @@ void metrics_sample(const metrics *m, const double *p, const double *y, double *
 void metrics_reduce(const metrics *m, int64_t samples, const double *values, double *result) {
   for (int i = 0; i < m->count; i++) {
     double sum = 0;
-    for (int64_t s = 0; s < samples; s++) sum += values[s * m->count + i];
-    sum /= (double)samples;
+    int64_t there = 0;
+    for (int64_t s = 0; s < samples; s++) {
+      double v = values[s * m->count + i];
+      if (!isnan(v)) sum += v, there++;
+    }
+    result[i] = NAN;
+    if (!there) continue;
+    sum /= (double)there;
     metric_join join = m->def[i].info.join;
     result[i] = join == METRIC_ROOT ? sqrt(sum) : join == METRIC_EXP10 ? fmin(fmax(exp(-10 * sum), 0), 1) : sum;
   }

@@ -32,9 +32,11 @@ int metrics_count(const metrics *m);
 const metric_info *metrics_at(const metrics *m, int i);
 int metrics_find(const metrics *m, const char *key); /* -1 when absent */
 size_t metrics_work(const metrics *m);               /* doubles of scratch that one thread needs */
-/* One sample: p, y are N_k × channels doubles; value gets metrics_count numbers. Thread-safe with separate work. */
+/* One sample: p (finite) and y are N_k × channels doubles; value gets metrics_count numbers, NaN where what a metric refers to
+ * vanishes: a part or derivative of y whose norm is at most 1e-5 of y's, a range of values at most 1e-5 of the largest, y = 0.
+ * Thread-safe with separate work. */
 void metrics_sample(const metrics *m, const double *p, const double *y, double *work, double *value);
-/* Joins `samples` rows of metrics_count values in order. */
+/* Joins `samples` rows of metrics_count values in order, leaving out NaN; NaN when there is nothing else. */
 void metrics_reduce(const metrics *m, int64_t samples, const double *values, double *result);
 
 /* The pieces, for diagnostics and tests. All floors as in the specification of each benchmark. */

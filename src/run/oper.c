@@ -21,6 +21,7 @@ void oper_free(oper *o) {
   params_free(o->p);
   mem_free(o->value);
   st_close(o->own_source);
+  oper_parts_free(&o->parts);
   arena_free(&o->mem);
   mem_free(o);
 }
@@ -43,6 +44,13 @@ static dkho_status find_basis(const oper *o, int i, dec_basis *b) {
   int k = target_of(o)->degree;
   char name[64];
   snprintf(name, sizeof name, "c%d/%s%d", i, o->cfg.metric == DEC_UNIT ? "harmonic" : "hodge_harmonic", k);
+  if (o->parts.harmonic[k].count && o->cfg.metric == DEC_UNIT) {
+    const dec_basis *made = &o->parts.harmonic[k];
+    *b = (dec_basis){.n = made->n, .count = made->count};
+    if (!MEM_NEW(b->vec, b->n * b->count)) return DKHO_E_MEMORY;
+    memcpy(b->vec, made->vec, (size_t)(b->n * b->count) * sizeof *b->vec);
+    return DKHO_OK;
+  }
   const st_tensor *t = st_find(o->source, name);
   if (!t) return dec_harmonic(o->site[i].metric, k, b);
   int64_t n = o->site[i].c->n[k];
@@ -59,6 +67,10 @@ static dkho_status site_features(oper *o, int i) {
   for (int f = 0; f < o->spec.fields; f++) {
     const data_field *field = &o->spec.field[f];
     if (field->role != DATA_STATIC) continue;
+    if (o->parts.fixed) {
+      array[f] = o->parts.fixed[f];
+      continue;
+    }
     char name[ST_NAME_MAX + 1];
     const st_tensor *t;
     int64_t shape[2] = {o->site[i].c->n[field->degree], field->channels};
@@ -206,9 +218,8 @@ static dkho_status write_parts(const oper *o, st_writer *w, const real *weights)
   return state_write(w, o->p, weights);
 }
 
-dkho_status oper_save(const oper *o, const real *weights, const char *path, int force) {
-  st_writer *w = NULL;
-  TRY(st_create(&w, path, force));
+/* topology: that of a packed file, else NULL. */
+static dkho_status put_metas(const oper *o, const char *training, const char *topology, st_writer *w) {
   json_t *config = config_json(o);
   char *text = config ? json_dumps(config, JSON_REAL_PRECISION(17)) : NULL;
   json_decref(config);
@@ -216,11 +227,37 @@ dkho_status oper_save(const oper *o, const real *weights, const char *path, int 
   if (s == DKHO_OK) s = st_put_meta(w, "dkho.kind", "model");
   if (s == DKHO_OK) s = st_put_meta(w, "dkho.version", dkho_version());
   if (s == DKHO_OK) s = st_put_meta(w, "dkho.model", text);
-  if (s == DKHO_OK) s = st_put_meta(w, "dkho.training", o->training);
+  if (s == DKHO_OK) s = st_put_meta(w, "dkho.training", training);
   if (s == DKHO_OK) s = st_put_meta(w, "dkho.dataset", o->spec_text);
+  if (s == DKHO_OK && topology) s = st_put_meta(w, "dkho.topology", topology);
+  free(text);
+  return s;
+}
+
+/* A packed operator stays packed: its projections are copied like the parts of others. */
+dkho_status oper_save(const oper *o, const real *weights, const char *path, int force) {
+  st_writer *w = NULL;
+  TRY(st_create(&w, path, force));
+  dkho_status s = put_metas(o, o->training, o->parts.fixed ? st_meta(o->source, "dkho.topology") : NULL, w);
   if (s == DKHO_OK) s = declare_parts(o, w);
   if (s == DKHO_OK) s = write_parts(o, w, weights ? weights : o->value);
-  free(text);
+  if (s == DKHO_OK) return st_commit(w);
+  st_abort(w);
+  return s;
+}
+
+dkho_status oper_pack(const oper *o, const char *training, const char *path, int force) {
+  char topology[33];
+  if (o->parts.fixed || o->sites != 1)
+    return fail(DKHO_E_INPUT, "a model file is packed from a self-contained one, on one complex");
+  parts_topology(o->site[0].c, topology);
+  st_writer *w = NULL;
+  TRY(st_create(&w, path, force));
+  dkho_status s = put_metas(o, training, topology, w);
+  if (s == DKHO_OK) s = parts_declare(o->source, w);
+  if (s == DKHO_OK) s = state_declare(w, o->p, "w/");
+  if (s == DKHO_OK) s = parts_write(o->source, w);
+  if (s == DKHO_OK) s = state_write(w, o->p, o->value);
   if (s == DKHO_OK) return st_commit(w);
   st_abort(w);
   return s;
@@ -258,7 +295,28 @@ static dkho_status read_config(oper *o, json_t *j, int *harmonic) {
   return fail(DKHO_E_FORMAT, "dkho.model: target '%s' is no target of its fields", target);
 }
 
-static dkho_status load(oper *o) {
+/* The complex and what belongs to it, made again and compared with what the file remembers. */
+static dkho_status rebuild(oper *o, oper_maker maker, const char *topology) {
+  char hex[33], *hash = arena_take(&o->mem, 33, 1);
+  if (!hash) return DKHO_E_MEMORY;
+  if (!maker || o->spec.complexes != 1)
+    return fail(DKHO_E_INPUT, "is a packed model, which cannot be used here (%d complexes)", o->spec.complexes);
+  TRY(maker(&o->spec, &o->parts));
+  parts_topology(o->parts.c, hex);
+  if (strcmp(hex, topology) != 0)
+    return fail(DKHO_E_INPUT,
+                "the mesh of '%s' made here (topology %s) is not the one the model was trained on (%.40s)",
+                o->spec.info.problem, hex, topology);
+  TRY(parts_verify(&o->parts, &o->spec, o->source));
+  data_mesh_hash(o->parts.c, hash); /* that of data sets made here, should the last bits of positions differ */
+  o->spec.mesh_hash[0] = hash;
+  o->site[0].c = o->site[0].own = o->parts.c;
+  o->parts.c = NULL;
+  o->sites = 1;
+  return DKHO_OK;
+}
+
+static dkho_status load(oper *o, oper_maker maker) {
   const char *kind, *text, *training;
   TRY(st_need_meta(o->source, "dkho.kind", &kind));
   if (strcmp(kind, "model") != 0) return fail(DKHO_E_FORMAT, "is a %s, not a model", kind);
@@ -273,7 +331,9 @@ static dkho_status load(oper *o) {
       json_is_object(j) ? read_config(o, j, &harmonic) : fail(DKHO_E_FORMAT, "dkho.model: not a JSON object");
   json_decref(j);
   TRY(s);
-  for (int i = 0; i < o->spec.complexes; i++) {
+  const char *topology = st_meta(o->source, "dkho.topology");
+  if (topology) TRY(rebuild(o, maker, topology));
+  for (int i = 0; !topology && i < o->spec.complexes; i++) {
     char prefix[32];
     snprintf(prefix, sizeof prefix, "c%d/", i);
     TRY(cx_get(&o->site[i].own, o->source, prefix));
@@ -285,7 +345,7 @@ static dkho_status load(oper *o) {
   return state_read(o->source, o->p, "w/", o->value);
 }
 
-dkho_status oper_load(oper **out, const char *path) {
+dkho_status oper_load(oper **out, const char *path, oper_maker maker) {
   st_file *file = NULL;
   oper *o = NULL;
   *out = NULL;
@@ -296,7 +356,7 @@ dkho_status oper_load(oper **out, const char *path) {
     return fail_prefix(s, "%s", path);
   }
   o->own_source = file;
-  s = load(o);
+  s = load(o, maker);
   if (s == DKHO_OK)
     *out = o;
   else

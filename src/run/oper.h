@@ -1,5 +1,6 @@
 /* oper.h: an operator: a model with everything that belongs to it: what it eats (fields, descriptors, scaling), where it lives
- * (one site per complex), and its weights. Made fresh for a data set, or loaded from a model file, which is self-contained.
+ * (one site per complex), and its weights. Made fresh for a data set, or loaded from a model file. A model
+ * file is self-contained, or packed: then a benchmark makes its complex, statics and bases again when it is loaded.
  * Knows the dkho model; other models will come in beside it here. */
 #ifndef RUN_OPER_H
 #define RUN_OPER_H
@@ -7,6 +8,7 @@
 #include "data/spec.h"
 #include "model/dkho.h"
 #include "nn/engine.h"
+#include "run/parts.h"
 
 /* A complex with the model recorded for it. */
 typedef struct site {
@@ -32,6 +34,7 @@ typedef struct oper {
   real *value;           /* the weights, owned */
   const st_file *source; /* complexes and statics are copied from here when saving */
   st_file *own_source;   /* set when loaded from a model file */
+  oper_parts parts;      /* set when that was packed; the complex has gone to site 0 */
   char *training;        /* JSON object: how it was trained; "{}" when it was not */
   arena mem;
 } oper;
@@ -47,10 +50,13 @@ typedef struct oper_request {
 
 /* The data set is borrowed and must outlive the operator. */
 dkho_status oper_create(oper **out, const dataset *d, const oper_request *r);
-dkho_status oper_load(oper **out, const char *path);
+/* maker NULL: packed files are refused. */
+dkho_status oper_load(oper **out, const char *path, oper_maker maker);
 void oper_free(oper *o);
 /* weights NULL: o->value. */
 dkho_status oper_save(const oper *o, const real *weights, const char *path, int force);
+/* A packed file of an operator on one complex, which was loaded from a self-contained one. training: its JSON object. */
+dkho_status oper_pack(const oper *o, const char *training, const char *path, int force);
 /* Refuses a data set whose complexes or fields are not the operator's. */
 dkho_status oper_matches(const oper *o, const dataset *d);
 

@@ -13,10 +13,9 @@ enum { SLOTS = 16 }; /* samples in flight on the fused way; a longer batch goes 
 /* One sample of a round. */
 typedef struct slot {
   real *varying[CX_DEGREES], *summary, *global;
-  real *raw;  /* predicting: ũ */
-  real *grad; /* training: gradient of the tail's parameters */
+  real *raw; /* predicting: ũ */
   double loss;
-  engine *tail;
+  engine *tail; /* training: it keeps the gradient of its parameters */
 } slot;
 
 struct runner {
@@ -110,7 +109,6 @@ static dkho_status make_slot(runner *r, slot *s) {
       return DKHO_E_MEMORY;
   if (!ARENA_NEW(&r->mem, s->summary, features_summary_width(f) + 1) || !ARENA_NEW(&r->mem, s->global, r->globals + 1))
     return DKHO_E_MEMORY;
-  if (r->mode == ENGINE_TRAIN && !ARENA_NEW(&r->mem, s->grad, r->o->p->size)) return DKHO_E_MEMORY;
   if (r->mode == ENGINE_PREDICT && !ARENA_NEW(&r->mem, s->raw, extent(r))) return DKHO_E_MEMORY;
   return engine_create(&s->tail, r->t, r->mode, r->net.loss, NULL);
 }
@@ -120,7 +118,8 @@ static dkho_status fuse(runner *r) {
   const kern *k;
   TRY(kern_get(&k));
   TRY(dkho_fused_create(&r->f, k, &o->cfg, o->p, r->s->c, r->s->metric, r->s->f));
-  TRY(fused_team_create(&r->team, r->f, r->threads, r->mode == ENGINE_TRAIN ? SLOTS : 2));
+  TRY(r->mode == ENGINE_TRAIN ? fused_team_create(&r->team, r->f, r->threads, SLOTS)
+                              : fused_team_create_predict(&r->team, r->f, r->threads, SLOTS));
   TRY(tape_create(&r->t, o->p));
   TRY(dkho_record_tail(&o->cfg, r->s->g, r->t, &r->raw, &r->net));
   if (!ARENA_NEW(&r->mem, r->global_slot, DKHO_FUSED_GLOBALS)) return DKHO_E_MEMORY;
@@ -188,14 +187,7 @@ static dkho_status tail_loss(void *ctx, int sample, const real *y, real *g_y) {
   tail_call call = {r, sample, y, g_y};
   int64_t number = r->now->sample ? r->now->sample[r->first + sample] : r->first + sample;
   engine_batch b = {.count = 1, .number = &number, .fill = tail_fill, .take = tail_take, .ctx = &call};
-  memset(s->grad, 0, (size_t)r->o->p->size * sizeof *s->grad);
-  return engine_gradient(s->tail, &b, r->weight, NULL, &s->loss, s->grad);
-}
-
-static int all_finite(const real *x, int64_t n) {
-  real sum = 0;
-  for (int64_t i = 0; i < n; i++) sum += 0 * x[i];
-  return sum == 0;
+  return engine_gradient(s->tail, &b, r->weight, NULL, &s->loss, NULL);
 }
 
 static dkho_status fused_gradient(runner *r, double weight, double *sum, real *g) {
@@ -209,11 +201,10 @@ static dkho_status fused_gradient(runner *r, double weight, double *sum, real *g
     fused_collect(r->f, r->weights, r->packed, g);
     for (int i = 0; i < count; i++) {
       *sum += r->slot[i].loss;
-      if (r->net.summary == VAR_NONE) continue;
-      for (int64_t j = 0; j < r->o->p->size; j++) g[j] += r->slot[i].grad[j];
+      engine_add(r->slot[i].tail, g);
     }
   }
-  if (all_finite(g, r->o->p->size)) return DKHO_OK;
+  if (params_finite(g, r->o->p->size)) return DKHO_OK;
   /* The composed way names the tensor and the sample. */
   if (!r->e) TRY(compose(r));
   engine_bind(r->e, r->weights);

@@ -1,6 +1,8 @@
 /* score.c: metrics sample by sample, over the threads of a pool, joined in sample order. */
 #include "run/score.h"
 
+#include <math.h>
+
 struct scorer {
   const dataset *d;
   const data_field *field;
@@ -83,7 +85,12 @@ static dkho_status score_one(void *ctx, size_t task, int worker) {
   int64_t n = scorer_extent(s, s->complex);
   double *p = s->work[worker], *y = p + n;
   const float *from = s->prediction + (int64_t)task * n, *target = dataset_value(s->d, s->target, s->sample[task]);
-  for (int64_t i = 0; i < n; i++) p[i] = (double)from[i], y[i] = (double)target[i];
+  for (int64_t i = 0; i < n; i++) {
+    p[i] = (double)from[i], y[i] = (double)target[i];
+    if (!isfinite(p[i]))
+      return fail(DKHO_E_NONFINITE, "prediction of sample %lld: value %lld is not finite", (long long)s->sample[task],
+                  (long long)i);
+  }
   metrics_sample(s->list[s->complex], p, y, y + n, s->value + (s->done + (int64_t)task) * s->count);
   return DKHO_OK;
 }
@@ -97,13 +104,17 @@ dkho_status scorer_take(void *ctx, int complex, int64_t count, const int64_t *sa
   return DKHO_OK;
 }
 
+/* null where there is nothing to say. */
+static json_t *figure(double v) {
+  return isfinite(v) ? json_real(v) : json_null();
+}
+
 dkho_status scorer_result(const scorer *s, json_t **out) {
   metrics_reduce(s->list[0], s->done, s->value, s->result);
   json_t *values = json_object(), *each = json_array();
-  for (int i = 0; i < s->count; i++)
-    json_object_set_new(values, metrics_at(s->list[0], i)->key, json_real(s->result[i]));
+  for (int i = 0; i < s->count; i++) json_object_set_new(values, metrics_at(s->list[0], i)->key, figure(s->result[i]));
   int error = metrics_find(s->list[0], "rel_l2");
-  for (int64_t i = 0; i < s->done; i++) json_array_append_new(each, json_real(s->value[i * s->count + error]));
+  for (int64_t i = 0; i < s->done; i++) json_array_append_new(each, figure(s->value[i * s->count + error]));
   *out = json_pack("{s:I, s:o, s:o}", "samples", (json_int_t)s->done, "metrics", values, "rel_l2_each", each);
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }

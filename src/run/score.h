@@ -14,9 +14,10 @@ typedef struct scorer scorer;
 dkho_status scorer_create(scorer **out, const dataset *d, int target, const char *list, int64_t samples, pool *threads);
 void scorer_free(scorer *s);
 /* The next `count` samples, all on one complex: prediction[i] (floats, physical units) belongs to sample[i]. Has the type of
- * judge_take. */
+ * judge_take. A prediction that is not finite is refused. */
 dkho_status scorer_take(void *scorer, int complex, int64_t count, const int64_t *sample, const float *prediction);
-/* {"samples": n, "metrics": {key: value, …}, "rel_l2_each": […]} of what was taken. */
+/* {"samples": n, "metrics": {key: value, …}, "rel_l2_each": […]} of what was taken; null for a metric whose reference vanishes
+ * in every sample. */
 dkho_status scorer_result(const scorer *s, json_t **out);
 /* The list of complex 0. */
 const metrics *scorer_metrics(const scorer *s);

@@ -1,4 +1,4 @@
-/* train.c: the training loop. A step is: gradients of a batch in the engine's fixed order, clipping, AdamW. After every epoch the
+/* train.c: the training loop. A step is: gradients of a batch in the engine's fixed order, clipping, the optimiser. After every epoch the
  * validation error selects best.st. Everything that decides the next bits is in last.st: weights, moments, counters, the best so
  * far; the order of an epoch follows from (seed, epoch) alone. So a run may be killed anywhere and goes on as if it had not been. */
 #include "run/train.h"
@@ -63,6 +63,7 @@ static dkho_status declare_checkpoint(const trainer *t, st_writer *w) {
   TRY(st_put_meta(w, "dkho.kind", "checkpoint"));
   TRY(st_put_meta(w, "dkho.version", dkho_version()));
   TRY(st_put_meta(w, "dkho.data_hash", t->cfg->data_hash));
+  TRY(st_put_meta(w, "dkho.optimizer", optim_name(t->cfg->optimizer)));
   TRY(st_declare(w, "counters", ST_I64, 1, &counters));
   TRY(st_declare(w, "numbers", ST_F64, 1, &numbers));
   TRY(st_declare(w, "history", ST_F64, 2, history));
@@ -95,13 +96,16 @@ static dkho_status save_checkpoint(trainer *t) {
 }
 
 static dkho_status read_checkpoint(trainer *t, const st_file *f) {
-  const char *kind, *hash;
+  const char *kind, *hash, *optimizer = st_meta(f, "dkho.optimizer");
   const st_tensor *counters, *numbers, *history;
   TRY(st_need_meta(f, "dkho.kind", &kind));
   if (strcmp(kind, "checkpoint") != 0) return fail(DKHO_E_FORMAT, "%s: is a %s, not a checkpoint", st_path(f), kind);
   TRY(st_need_meta(f, "dkho.data_hash", &hash));
   if (strcmp(hash, t->cfg->data_hash) != 0)
     return fail(DKHO_E_INPUT, "%s: belongs to data with hash %s, not %s", st_path(f), hash, t->cfg->data_hash);
+  if (strcmp(optimizer ? optimizer : "adamw", optim_name(t->cfg->optimizer)) != 0)
+    return fail(DKHO_E_INPUT, "%s: was written by %s, the run's config.json says %s", st_path(f),
+                optimizer ? optimizer : "adamw", optim_name(t->cfg->optimizer));
   TRY(st_need(f, "counters", ST_I64, 1, (int64_t[]){3}, &counters));
   TRY(st_need(f, "numbers", ST_F64, 1, (int64_t[]){3}, &numbers));
   const int64_t *c = counters->data;
@@ -235,12 +239,24 @@ static dkho_status batch_gradient(trainer *t, int64_t at, double *mean) {
   return DKHO_OK;
 }
 
+/* The batch at `at` comes next: its data are fetched while this one computes. */
+static void announce(const trainer *t, int64_t at) {
+  for (int64_t i = at; i < t->trains && i < at + t->cfg->batch; i++)
+    dataset_prefetch(t->d, t->o->target, t->train[t->order[i]]);
+}
+
 static void bind(trainer *t) {
   for (int i = 0; i < t->o->sites; i++) runner_bind(t->run[i], t->o->value);
 }
 
-static dkho_status take_step(trainer *t, double lr) {
-  double mean = 0;
+static double rate(const trainer *t) {
+  lr_clock at = {t->epoch, t->cfg->epochs, t->step, steps_per_epoch(t)};
+  return lr_at(t->cfg->schedule, t->cfg->lr, &at);
+}
+
+static dkho_status take_step(trainer *t) {
+  double mean = 0, lr = rate(t);
+  announce(t, (t->step + 1) * t->cfg->batch);
   dkho_status s = batch_gradient(t, t->step * t->cfg->batch, &mean);
   if (s == DKHO_OK)
     s = optim_step(t->opt, lr * lr_warmup(t->opt->step, t->cfg->warmup), t->o->value, t->gradient, NULL);
@@ -279,9 +295,9 @@ static const real *selected(const trainer *t) {
   return t->opt->average ? t->opt->average : t->o->value;
 }
 
-/* Validation, selection, history; then the next epoch begins. */
-static dkho_status end_epoch(trainer *t, double lr) {
-  double error;
+/* Validation, selection, history; then the next epoch begins. The rate noted is that of the epoch's first step. */
+static dkho_status end_epoch(trainer *t) {
+  double error, lr = lr_at(t->cfg->schedule, t->cfg->lr, &(lr_clock){t->epoch, t->cfg->epochs, 0, steps_per_epoch(t)});
   char path[PATH_LIMIT];
   TRY(judge_rel_l2(t->judge, selected(t), t->vals, t->val, &error));
   double *h = t->history + t->epoch * COLUMNS;
@@ -302,13 +318,12 @@ static dkho_status end_epoch(trainer *t, double lr) {
 static dkho_status run_epoch(trainer *t) {
   rng r = rng_open(t->cfg->seed, RNG_SHUFFLE, (uint64_t)t->epoch);
   rng_permute(&r, t->order, t->trains);
-  double lr = lr_cosine(t->cfg->lr, t->epoch, t->cfg->epochs);
   while (t->step < steps_per_epoch(t)) {
-    TRY(take_step(t, lr));
+    TRY(take_step(t));
     show(t);
     TRY(pause_if_asked(t));
   }
-  return end_epoch(t, lr);
+  return end_epoch(t);
 }
 
 /* The selected model on the test split, and the run's figures, as result.json. */
@@ -319,9 +334,9 @@ static dkho_status write_result(trainer *t) {
   oper *best = NULL;
   judge *j = NULL;
   json_t *scores = NULL;
-  dkho_status s = oper_load(&best, in_dir(t, "best.st", path));
+  dkho_status s = oper_load(&best, in_dir(t, "best.st", path), NULL);
   if (s == DKHO_OK) s = judge_create(&j, best, t->d, t->threads);
-  if (s == DKHO_OK && count) s = judge_metrics(j, best->value, t->cfg->metrics, count, test, &scores);
+  if (s == DKHO_OK && count) s = judge_metrics(j, best->value, t->cfg->metrics, count, test, &scores, NULL);
   if (s == DKHO_OK) {
     const char *problem = dataset_info(t->d)->problem;
     json_object_del(scores, "rel_l2_each");
@@ -354,7 +369,7 @@ static dkho_status prepare(trainer *t) {
   TRY(pick_samples(t));
   TRY(pool_create(&t->threads, t->host->threads));
   TRY(oper_create(&t->o, t->d, &t->cfg->oper));
-  optim_config oc = optim_defaults();
+  optim_config oc = optim_defaults(t->cfg->optimizer);
   oc.decay = t->cfg->weight_decay, oc.clip = t->cfg->clip, oc.ema = t->cfg->ema;
   TRY(optim_create(&t->opt, t->o->p, &oc, t->o->value));
   if (!ARENA_NEW(&t->mem, t->run, t->o->sites) || !ARENA_NEW(&t->mem, t->order, t->trains) ||

@@ -86,12 +86,34 @@ static void test_each_target(void **state) {
     }
 }
 
+/* Every relation and start, on each target, in both metrics. */
+static void test_variants(void **state) {
+  (void)state;
+  static const struct {
+    fused_relation relation;
+    fused_start start;
+  } kind[] = {{FUSED_COUPLED, FUSED_CONTENT}, {FUSED_COUPLED, FUSED_COMMON}, {FUSED_ALONE, FUSED_ZERO},
+              {FUSED_ALONE, FUSED_CONTENT},   {FUSED_ALONE, FUSED_COMMON},   {FUSED_CARRIER, FUSED_ZERO}};
+  for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
+    for (int target = 0; target < 3; target++)
+      for (int layers = 1; layers <= 3; layers++) {
+        net_case *n = case_make(torus(), 3, 5, 2, layers, 2, target, 1, (target + layers) % 2);
+        n->s.relation = kind[i].relation, n->s.start = kind[i].start;
+        check_output(n);
+        check_gradient(n, 1, 12);
+        case_free(n);
+      }
+}
+
 static void test_four_degrees(void **state) {
   (void)state;
-  net_case *n = case_make(solid(), 4, 3, 1, 2, 1, 3, 2, 1);
-  check_output(n);
-  check_gradient(n, 2, 40);
-  case_free(n);
+  for (int relation = FUSED_COUPLED; relation <= FUSED_CARRIER; relation++) {
+    net_case *n = case_make(solid(), 4, 3, 1, 2, 1, 3, 2, 1);
+    n->s.relation = (fused_relation)relation;
+    check_output(n);
+    check_gradient(n, 2, 40);
+    case_free(n);
+  }
 }
 
 static void test_deep_and_wide(void **state) {
@@ -121,10 +143,8 @@ static void test_dead_tensors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_each_target),
-      cmocka_unit_test(test_four_degrees),
-      cmocka_unit_test(test_deep_and_wide),
-      cmocka_unit_test(test_dead_tensors),
+      cmocka_unit_test(test_each_target),   cmocka_unit_test(test_variants),     cmocka_unit_test(test_four_degrees),
+      cmocka_unit_test(test_deep_and_wide), cmocka_unit_test(test_dead_tensors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,4 +203,122 @@ static void fast_phasor_back(int tiles, int c, const float *cs, size_t ss, const
   rel_run(&j, 0, tiles, phasor_back_lanes);
 }
 
+INLINE void rel_alone_lanes(const rel_job *j, int t, int v, int k0, int C) {
+  vf own[CG];
+  size_t at = rows_at(j->c, t, v, k0), n = (size_t)(j->c * LANES);
+  const float *m = j->maps + (size_t)(3 * t) * n + (size_t)(k0 * LANES + v);
+  rows_get(j->c, C, j->theta + at, own);
+  UNROLL for (int k = 0; k < C; k++, m += LANES) {
+    vf x = vsub(vmul(vload(m + n), own[k]), vload(m + 2 * n));
+    own[k] = vfnma(vset(j->tau), vfma(vset(j->sigma), vsin(x), vload(m)), own[k]);
+  }
+  rows_put(j->c, C, j->out + at, own);
+}
+
+static void fast_rel_alone(int first, int last, int c, float tau, float sigma, const float *theta, const float *maps,
+                           float *out) {
+  rel_job j = {.c = c, .tau = tau, .sigma = sigma, .theta = theta, .maps = maps, .out = out};
+  rel_run(&j, first, last, rel_alone_lanes);
+}
+
+INLINE void rel_alone_back_lanes(const rel_job *j, int t, int v, int k0, int C) {
+  vf own[CG], in[CG], sines = vload(j->dot + v), drives = vload(j->dot + LANES + v);
+  size_t at = rows_at(j->c, t, v, k0), n = (size_t)(j->c * LANES);
+  size_t three = (size_t)(3 * t) * n + (size_t)(k0 * LANES + v);
+  rows_get(j->c, C, j->theta + at, own);
+  rows_get(j->c, C, j->out + at, in);
+  UNROLL for (int k = 0; k < C; k++) {
+    const float *m = j->maps + three + k * LANES;
+    float *g = j->g_maps + three + k * LANES;
+    vf gate = vload(m + n), sine, cosine;
+    vsincos(vsub(vmul(gate, own[k]), vload(m + 2 * n)), &sine, &cosine);
+    vf r = vmul(vmul(vset(-j->tau * j->sigma), cosine), in[k]);
+    vstore(g, vfnma(vset(j->tau), in[k], vload(g)));
+    vstore(g + n, vfma(own[k], r, vload(g + n)));
+    vstore(g + 2 * n, vsub(vload(g + 2 * n), r));
+    sines = vfma(sine, in[k], sines);
+    drives = vfma(vload(m), in[k], drives);
+    in[k] = vfma(gate, r, in[k]);
+  }
+  rows_put(j->c, C, j->out + at, in);
+  vstore(j->dot + v, sines);
+  vstore(j->dot + LANES + v, drives);
+}
+
+static void fast_rel_alone_back(int first, int last, int c, float tau, float sigma, const float *theta,
+                                const float *maps, float *t, float *g_maps, float *dot) {
+  rel_job j = {
+      .c = c, .tau = tau, .sigma = sigma, .theta = theta, .maps = maps, .out = t, .g_maps = g_maps, .dot = dot};
+  rel_run(&j, first, last, rel_alone_back_lanes);
+}
+
+INLINE void to_rows_lanes(const rel_job *j, int t, int v, int k0, int C) {
+  vf x[CG];
+  UNROLL for (int k = 0; k < C; k++) x[k] = vload(j->a + (size_t)t * j->stride + (size_t)((k0 + k) * LANES + v));
+  rows_put(j->c, C, j->out + rows_at(j->c, t, v, k0), x);
+}
+
+static void fast_to_rows(int tiles, int c, const float *x, size_t xs, float *rows) {
+  rel_job j = {.c = c, .a = x, .stride = xs, .out = rows};
+  rel_run(&j, 0, tiles, to_rows_lanes);
+}
+
+INLINE void from_rows_lanes(const rel_job *j, int t, int v, int k0, int C) {
+  vf x[CG];
+  rows_get(j->c, C, j->a + rows_at(j->c, t, v, k0), x);
+  UNROLL for (int k = 0; k < C; k++) vstore(j->out + (size_t)t * j->stride + (size_t)((k0 + k) * LANES + v), x[k]);
+}
+
+static void fast_from_rows(int tiles, int c, const float *rows, float *x, size_t xs) {
+  rel_job j = {.c = c, .a = rows, .stride = xs, .out = x};
+  rel_run(&j, 0, tiles, from_rows_lanes);
+}
+
+/* The maps are g_maps, changed in place; turn is dot. */
+INLINE void carrier_lanes(const rel_job *j, int t, int v, int k0, int C) {
+  vf x[CG];
+  size_t n = (size_t)(j->c * LANES);
+  UNROLL for (int k = 0; k < C; k++) {
+    float *m = j->g_maps + (size_t)(3 * t) * n + (size_t)((k0 + k) * LANES + v);
+    vf gate = vload(m + n), a = vtanh(vload(m)), s = vsigmoid(gate), b = vtanh(vload(m + 2 * n));
+    if (j->dot) vstore(j->dot + (size_t)t * j->stride + (size_t)((k0 + k) * LANES + v), vtanh(gate));
+    vstore(m, a);
+    vstore(m + n, s);
+    vstore(m + 2 * n, b);
+    x[k] = vfma(s, a, b);
+  }
+  rows_put(j->c, C, j->out + rows_at(j->c, t, v, k0), x);
+}
+
+static void fast_carrier(int tiles, int c, float *maps, float *x, float *turn, size_t ts) {
+  rel_job j = {.c = c, .g_maps = maps, .out = x, .dot = turn, .stride = ts};
+  rel_run(&j, 0, tiles, carrier_lanes);
+}
+
+INLINE void carrier_back_lanes(const rel_job *j, int t, int v, int k0, int C) {
+  vf one = vset(1), g[CG], g_turn[CG];
+  size_t n = (size_t)(j->c * LANES), at = rows_at(j->c, t, v, k0);
+  rows_get(j->c, C, j->in + at, g);
+  if (j->a) rows_get(j->c, C, j->b + at, g_turn);
+  UNROLL for (int k = 0; k < C; k++) {
+    size_t e = (size_t)((k0 + k) * LANES + v);
+    const float *m = j->maps + (size_t)(3 * t) * n + e;
+    float *out = j->out + (size_t)t * j->g_stride + e;
+    vf a = vload(m), s = vload(m + n), b = vload(m + 2 * n), gate = vmul(vmul(g[k], a), vfnma(s, s, s));
+    if (j->a) {
+      vf turn = vload(j->a + (size_t)t * j->stride + e);
+      gate = vfma(g_turn[k], vfnma(turn, turn, one), gate);
+    }
+    vstore(out, vmul(vmul(g[k], s), vfnma(a, a, one)));
+    vstore(out + n, gate);
+    vstore(out + 2 * n, vmul(g[k], vfnma(b, b, one)));
+  }
+}
+
+static void fast_carrier_back(int tiles, int c, const float *maps, const float *g_x, const float *turn, size_t ts,
+                              const float *g_turn, float *g_pre, size_t ps) {
+  rel_job j = {.c = c, .maps = maps, .in = g_x, .a = turn, .stride = ts, .b = g_turn, .out = g_pre, .g_stride = ps};
+  rel_run(&j, 0, tiles, carrier_back_lanes);
+}
+
 #endif

@@ -1,0 +1,224 @@
+/* bench_scaling.c: is a training step linear in the number of simplices? Steps on torus meshes of growing size, shaped and
+ * numbered as the benchmark's, with its descriptors and its model. Static descriptors and samples are noise: spectra and
+ * solves of a million simplices would take far longer than what is measured, and time does not depend on values. */
+#include "api/api.h"
+#include "api/subject.h"
+#include "base/report.h"
+#include "mesh/generate.h"
+#include "problem/problem.h"
+#include "report/figure.h"
+#include "run/config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { STAGES = 6, SAMPLES = 4, TURNS_MAX = 100 };
+static const int64_t least = 1000, most = 10000000; /* simplices */
+
+typedef struct stage {
+  cx *c;
+  dataset *d;
+  run_config cfg;
+  oper *o;
+  int64_t simplices;
+  size_t bytes;
+  double ms[TURNS_MAX], work[TURNS_MAX]; /* per sample: time, and processor time of all threads */
+} stage;
+
+/* About `simplices` of them: a grid of twice as many vertices round the axis as round the tube, thinned out as the
+ * benchmark's is, V : 3V : 2V. */
+static dkho_status make_mesh(cx **out, int64_t simplices) {
+  const double kept = 2499.0 / (79 * 39);
+  double vertices = (double)simplices / 6 / kept;
+  int nv = (int)lround(sqrt(vertices / 2)), nu = (int)lround(vertices / nv);
+  return cx_torus_grid(out, 1.0, 0.4, nu, nv, (int)lround((1 - kept) * nu * nv));
+}
+
+static dkho_status put_statics(dataset_writer *w, const cx *c) {
+  for (int i = 0; i < problem_torus.fields; i++) {
+    const data_field *f = &problem_torus.field[i];
+    if (f->role != DATA_STATIC) continue;
+    int64_t n = c->n[f->degree] * f->channels;
+    double *x;
+    if (!MEM_NEW(x, n)) return DKHO_E_MEMORY;
+    rng r = rng_open(1, RNG_TEST, (uint64_t)i);
+    for (int64_t j = 0; j < n; j++) x[j] = rng_uniform(&r); /* positive, as weights must be */
+    dkho_status s = dataset_put_static(w, 0, f->name, x);
+    mem_free(x);
+    TRY(s);
+  }
+  return DKHO_OK;
+}
+
+/* The same noise for every sample. */
+static dkho_status put_samples(dataset_writer *w, const cx *c) {
+  const void *block[PROBLEM_FIELDS_MAX];
+  int64_t longest = 0;
+  int blocks = 0;
+  float *x;
+  for (int k = 0; k <= c->dim; k++) longest = c->n[k] > longest ? c->n[k] : longest;
+  if (!MEM_NEW(x, longest)) return DKHO_E_MEMORY;
+  rng r = rng_open(2, RNG_TEST, 0);
+  for (int64_t j = 0; j < longest; j++) x[j] = (float)rng_range(&r, -1, 1);
+  for (int i = 0; i < problem_torus.fields; i++)
+    if (problem_torus.field[i].role != DATA_STATIC) block[blocks++] = x; /* cochains of one channel, all of them */
+  dkho_status s = DKHO_OK;
+  for (int i = 0; s == DKHO_OK && i < SAMPLES; i++) s = dataset_append(w, 0, 1, block);
+  mem_free(x);
+  return s;
+}
+
+/* Constants span the harmonic fields of degree 0. */
+static dkho_status put_basis(dataset_writer *w, const cx *c) {
+  double *x;
+  if (!MEM_NEW(x, c->n[0])) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < c->n[0]; i++) x[i] = 1 / sqrt((double)c->n[0]);
+  dkho_status s = dataset_put_harmonic(w, 0, 0, 1, x);
+  mem_free(x);
+  return s;
+}
+
+static dkho_status put_all(dataset_writer *w, const cx *c) {
+  const problem *p = &problem_torus;
+  TRY(dataset_put_cx(w, c));
+  for (int i = 0; i < p->fields; i++) TRY(dataset_put_field(w, &p->field[i]));
+  TRY(put_statics(w, c));
+  TRY(put_basis(w, c));
+  TRY(dataset_put_table(w, &p->table));
+  TRY(dataset_put_recipe(w, &p->recipe[0]));
+  TRY(put_samples(w, c));
+  return dataset_split_random(w, 1, SAMPLES - 1, 1, 0);
+}
+
+/* Through a file that vanishes, as any other data set. */
+static dkho_status make_data(dataset **out, const cx *c) {
+  const data_info info = {.problem = "torus", .generator = "dkho bench", .seed = 1, .params = "{}"};
+  char path[64];
+  dataset_writer *w;
+  snprintf(path, sizeof path, "bench-%ld.st.tmp", (long)getpid());
+  TRY(dataset_create(&w, path, 1, &info));
+  dkho_status s = put_all(w, c);
+  if (s != DKHO_OK) {
+    dataset_abort(w);
+    return s;
+  }
+  TRY(dataset_commit(w));
+  s = dataset_open(out, path);
+  unlink(path);
+  return s;
+}
+
+static dkho_status stage_open(stage *s, const char *size, int64_t simplices) {
+  dkho_train_options options;
+  dkho_train_defaults(&options);
+  if (size) options.size = size;
+  TRY(make_mesh(&s->c, simplices));
+  for (int k = 0; k <= s->c->dim; k++) s->simplices += s->c->n[k];
+  TRY(make_data(&s->d, s->c));
+  TRY(config_resolve(&s->cfg, s->d, "", &options));
+  return oper_create(&s->o, s->d, &s->cfg.oper);
+}
+
+static void stage_close(stage *s) {
+  oper_free(s->o);
+  config_free(&s->cfg);
+  dataset_free(s->d);
+  cx_free(s->c);
+}
+
+/* Buffers live for one turn only, so that memory is that of the largest size and not of all together. The first call, which
+ * makes the pages real, does not count. */
+static dkho_status stage_turn(stage *s, int turn, int threads) {
+  subject u;
+  TRY(subject_open(&u, s->d, s->o, threads, 0));
+  dkho_status st = subject_train(&u, pool_width(u.p) > 1 ? pool_width(u.p) : 1);
+  double spent = 0, work = subject_work();
+  int calls = 0;
+  for (; st == DKHO_OK && (calls == 0 || spent < 0.2); calls++) {
+    double start = subject_clock();
+    st = subject_train(&u, SUBJECT_BATCH);
+    spent += subject_clock() - start;
+  }
+  s->ms[turn] = 1e3 * spent / (calls * SUBJECT_BATCH);
+  s->work[turn] = 1e3 * (subject_work() - work) / (calls * SUBJECT_BATCH);
+  s->bytes = u.train_bytes;
+  subject_close(&u);
+  return st;
+}
+
+static dkho_status draw(const char *path, const json_t *rows, int threads) {
+  double x[STAGES], y[STAGES], work[STAGES];
+  char title[96];
+  size_t i;
+  json_t *r;
+  json_array_foreach(rows, i, r) {
+    x[i] = json_number_value(json_object_get(r, "simplices"));
+    y[i] = json_number_value(json_object_get(r, "train_us_per_simplex"));
+    work[i] = json_number_value(json_object_get(r, "processor_us_per_simplex"));
+  }
+  snprintf(title, sizeof title, "Training on tori, %d thread%s", threads, threads > 1 ? "s" : "");
+  double ends[2] = {x[0], x[i - 1]}, level[2] = {y[0], y[0]}, floor_at[2] = {0, 0};
+  chart_series at[] = {
+      {.name = "time", .n = (int64_t)i, .x = x, .y = y, .line = 1, .dots = 1},
+      {.name = "linear growth", .n = 2, .x = ends, .y = level, .colour = 1, .line = 1, .dashed = 1},
+      {.name = "processor time", .n = (int64_t)i, .x = x, .y = work, .colour = 2, .line = 1, .dots = 1},
+      {.n = 2, .x = ends, .y = floor_at, .colour = 1}, /* brings zero into view */
+  };
+  chart c = {.title = title,
+             .x_label = "simplices",
+             .y_label = "time per simplex and sample, µs",
+             .log_x = 1,
+             .series = 4,
+             .at = at};
+  return figure_charts(path, 1, 1, &c);
+}
+
+static json_t *row_of(stage *s, int turns) {
+  double ms = subject_median(s->ms, turns), each = 1e3 / (double)s->simplices;
+  return json_pack("{s:I, s:f, s:f, s:f, s:f, s:I}", "simplices", (json_int_t)s->simplices, "train_ms", ms,
+                   "train_us_per_simplex", ms * each, "train_best_us_per_simplex", s->ms[0] * each,
+                   "processor_us_per_simplex", subject_median(s->work, turns) * each, "train_bytes",
+                   (json_int_t)s->bytes);
+}
+
+static dkho_status measure(stage *s, int stages, int turns, int threads) {
+  for (int t = 0; t < turns; t++)
+    for (int i = 0; i < stages; i++) {
+      report_progress("measuring", (uint64_t)(t * stages + i), (uint64_t)(turns * stages), "torus");
+      TRY(stage_turn(&s[i], t, threads));
+    }
+  return DKHO_OK;
+}
+
+dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure,
+                               char **json) {
+  *json = NULL;
+  if (largest == 0) largest = 1000000;
+  if (largest < 2 * least || largest > most)
+    return fail(DKHO_E_INPUT, "scaling: up to %lld simplices asked for, expected %lld … %lld", (long long)largest,
+                (long long)(2 * least), (long long)most);
+  if (turns <= 0) turns = 3;
+  if (turns > TURNS_MAX) return fail(DKHO_E_INPUT, "scaling: %d turns asked for, at most %d", turns, TURNS_MAX);
+  if (threads <= 0) threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  stage *s;
+  if (!MEM_NEW(s, STAGES)) return DKHO_E_MEMORY;
+  dkho_status st = DKHO_OK;
+  double smallest = fmax((double)largest / 100, (double)least), ratio = (double)largest / smallest;
+  for (int i = 0; st == DKHO_OK && i < STAGES; i++) {
+    report_progress("preparing", (uint64_t)i, STAGES, "torus");
+    st = stage_open(&s[i], size, (int64_t)(smallest * pow(ratio, (double)i / (STAGES - 1))));
+  }
+  if (st == DKHO_OK) st = measure(s, STAGES, turns, threads);
+  json_t *rows = json_array();
+  for (int i = 0; st == DKHO_OK && i < STAGES; i++) json_array_append_new(rows, row_of(&s[i], turns));
+  if (st == DKHO_OK && figure) st = draw(figure, rows, threads);
+  for (int i = 0; i < STAGES; i++) stage_close(&s[i]);
+  mem_free(s);
+  if (st == DKHO_OK)
+    return api_json(json_pack("{s:s, s:i, s:i, s:i, s:o}", "version", dkho_version(), "threads", threads, "batch",
+                              SUBJECT_BATCH, "turns", turns, "rows", rows),
+                    json);
+  json_decref(rows);
+  return st;
+}

@@ -1,0 +1,325 @@
+/* pack.c: small model files: what a benchmark can make again is left out. Packing, making again, and checking a model against a
+ * few of its own test samples, made again as well. */
+#include "api/api.h"
+#include "api/card.h"
+#include "problem/problem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHECKS = 4 }; /* test samples whose errors a packed model remembers */
+
+/* The benchmark that made the data, and its resolution (16 bytes). */
+static dkho_status origin(const data_info *info, const problem **p, char resolution[16]) {
+  if (strcmp(info->generator, "dkho data") != 0)
+    return fail(DKHO_E_INPUT, "data '%s' were made by '%s': only what `dkho data` made can be made again",
+                info->problem, info->generator);
+  json_t *kept = json_loads(info->params, 0, NULL);
+  const char *text = json_string_value(json_object_get(kept, "resolution"));
+  snprintf(resolution, 16, "%s", text ? text : "");
+  json_decref(kept);
+  return problem_find(info->problem, p);
+}
+
+/* Moves the arrays of a benchmark to the fields of a description, which may be in another order. */
+static dkho_status assign(const problem *p, problem_parts *made, const data_spec *spec, oper_parts *out) {
+  if (!MEM_NEW(out->fixed, spec->fields)) return DKHO_E_MEMORY;
+  out->fields = spec->fields;
+  for (int i = 0; i < spec->fields; i++) {
+    const data_field *f = &spec->field[i];
+    for (int j = 0; f->role == DATA_STATIC && j < p->fields; j++)
+      if (made->fixed[j] && strcmp(p->field[j].name, f->name) == 0 && p->field[j].degree == f->degree &&
+          p->field[j].channels == f->channels) {
+        out->fixed[i] = made->fixed[j];
+        made->fixed[j] = NULL;
+      }
+    if (f->role == DATA_STATIC && !out->fixed[i])
+      return fail(DKHO_E_FORMAT, "the benchmark '%s' makes no static field '%s' of degree %d with %d channels", p->name,
+                  f->name, f->degree, f->channels);
+  }
+  memcpy(out->harmonic, made->harmonic, sizeof out->harmonic);
+  memset(made->harmonic, 0, sizeof made->harmonic);
+  return DKHO_OK;
+}
+
+dkho_status api_rebuild(const data_spec *spec, oper_parts *out) {
+  const problem *p;
+  char resolution[16];
+  problem_state *state = NULL;
+  problem_parts made = {0};
+  TRY(origin(&spec->info, &p, resolution));
+  dkho_status s;
+  TRY_GOTO(p->build(&out->c, resolution));
+  TRY_GOTO(p->prepare(&state, out->c, spec->info.seed));
+  TRY_GOTO(problem_parts_make(&made, p, out->c, state));
+  s = assign(p, &made, spec, out);
+done:
+  problem_parts_free(&made);
+  p->release(state);
+  return s;
+}
+
+/* ---- a few samples made again ---- */
+
+typedef struct bench {
+  dkho_model *m;
+  const oper *o;
+  const problem *p;
+  problem_state *state;
+  cx *c;
+  double *block[PROBLEM_FIELDS_MAX];
+  void *work;
+  int64_t group; /* in the blocks; -1: none */
+  arena mem;
+} bench;
+
+static dkho_status bench_open(bench *b, const char *path) {
+  char resolution[16];
+  dkho_complex *c = NULL;
+  TRY(dkho_model_load(&b->m, path));
+  b->o = api_oper(b->m);
+  b->group = -1;
+  TRY(origin(&b->o->spec.info, &b->p, resolution));
+  TRY(dkho_model_complex(b->m, &c));
+  b->c = c->c;
+  mem_free(c);
+  TRY(b->p->prepare(&b->state, b->c, b->o->spec.info.seed));
+  return problem_room(b->p, b->state, b->c, &b->mem, b->block, &b->work);
+}
+
+static void bench_close(bench *b) {
+  if (b->p) b->p->release(b->state);
+  cx_free(b->c);
+  dkho_model_free(b->m);
+  arena_free(&b->mem);
+}
+
+/* Field `name` of a sample in the blocks: where it begins, and how many numbers it has. */
+static const double *find_value(const bench *b, const char *name, int64_t sample, int64_t *n) {
+  for (int i = 0, j = 0; i < b->p->fields; i++) {
+    const data_field *f = &b->p->field[i];
+    if (f->role == DATA_STATIC) continue;
+    *n = (f->role == DATA_GLOBAL ? 1 : b->c->n[f->degree]) * f->channels;
+    if (strcmp(f->name, name) == 0) return b->block[j] + (sample % PROBLEM_GROUP) * *n;
+    j++;
+  }
+  return NULL;
+}
+
+static dkho_status as_floats(arena *mem, const double *v, int64_t n, float **out) {
+  if (!ARENA_NEW(mem, *out, n)) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < n; i++) (*out)[i] = (float)v[i];
+  return DKHO_OK;
+}
+
+/* ‖prediction - y‖ / max(‖y‖, 1e-12) of one sample in the blocks. */
+static dkho_status sample_error(bench *b, arena *mem, int threads, int64_t sample, double *error) {
+  int inputs = dkho_model_inputs(b->m);
+  const void **in = arena_take(mem, (size_t)inputs + 1, sizeof *in);
+  dkho_field_info f;
+  int64_t n = 0;
+  float *y, *out;
+  if (!in) return DKHO_E_MEMORY;
+  for (int i = 0; i < inputs; i++) {
+    TRY(dkho_model_input(b->m, i, &f));
+    const double *v = find_value(b, f.name, sample, &n);
+    if (!v) return fail(DKHO_E_FORMAT, "input '%s' is no field of %s", f.name, b->p->name);
+    in[i] = v;
+    if (strcmp(f.role, "global") != 0) {
+      float *narrow;
+      TRY(as_floats(mem, v, n, &narrow));
+      in[i] = narrow;
+    }
+  }
+  TRY(dkho_model_output(b->m, &f));
+  const double *target = find_value(b, f.name, sample, &n);
+  if (!target) return fail(DKHO_E_FORMAT, "target '%s' is no field of %s", f.name, b->p->name);
+  TRY(as_floats(mem, target, n, &y));
+  if (!ARENA_NEW(mem, out, n)) return DKHO_E_MEMORY;
+  TRY(dkho_model_predict(b->m, threads, 1, in, out));
+  double gap = 0, size = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double d = (double)out[i] - (double)y[i];
+    gap += d * d, size += (double)y[i] * (double)y[i];
+  }
+  *error = sqrt(gap) / fmax(sqrt(size), 1e-12);
+  return DKHO_OK;
+}
+
+static dkho_status check_sample(bench *b, int threads, int64_t sample, double *error) {
+  if (sample < 0) return fail(DKHO_E_FORMAT, "sample %lld: expected a number ≥ 0", (long long)sample);
+  int64_t first = sample / PROBLEM_GROUP * PROBLEM_GROUP;
+  if (first != b->group) {
+    TRY(problem_group(b->p, b->state, b->c, b->work, b->o->spec.info.seed, first, b->block));
+    b->group = first;
+  }
+  arena mem = {0};
+  dkho_status s = sample_error(b, &mem, threads, sample, error);
+  arena_free(&mem);
+  return s;
+}
+
+/* What the model says of itself against what it does. found: array of errors. */
+static dkho_status compare(bench *b, int threads, const json_t *kept, json_t *found) {
+  const json_t *samples = json_object_get(kept, "samples"), *errors = json_object_get(kept, "rel_l2");
+  size_t n = json_array_size(samples);
+  if (!n || json_array_size(errors) != n)
+    return fail(DKHO_E_FORMAT, "remembers no test samples to check; it was not written by `dkho pack`");
+  for (size_t i = 0; i < n; i++) {
+    int64_t sample = json_integer_value(json_array_get(samples, i));
+    double here, expected = json_number_value(json_array_get(errors, i));
+    if (!json_is_number(json_array_get(errors, i))) continue; /* a reference of zero has no relative error */
+    TRY(check_sample(b, threads, sample, &here));
+    if (!(fabs(here - expected) <= 1e-5 + 1e-3 * expected))
+      return fail(DKHO_E_INPUT, "RelL2 of sample %lld is %.6g here, its card says %.6g", (long long)sample, here,
+                  expected);
+    json_array_append_new(found, json_real(here));
+  }
+  return DKHO_OK;
+}
+
+static dkho_status compare_card(const char *path, const json_t *file) {
+  char card[PATH_LIMIT];
+  json_t *j = NULL;
+  TRY(card_path(path, card));
+  if (!file_exists(card)) return DKHO_OK;
+  TRY(config_load_json(card, &j));
+  const char *hash = json_string_value(json_object_get(json_object_get(j, "file"), "hash"));
+  const char *found = json_string_value(json_object_get(file, "hash"));
+  dkho_status s = hash && strcmp(hash, found) == 0
+                      ? DKHO_OK
+                      : fail(DKHO_E_INPUT, "content hash is %s, %s says %s", found, card, hash ? hash : "nothing");
+  json_decref(j);
+  return s;
+}
+
+dkho_status dkho_model_check(const char *path, int threads, char **json) {
+  bench b = {0};
+  json_t *training = NULL, *file = NULL, *found = json_array();
+  if (json) *json = NULL;
+  dkho_status s;
+  TRY_GOTO(card_file(path, &file));
+  TRY_GOTO(bench_open(&b, path));
+  training = json_loads(b.o->training, 0, NULL);
+  json_t *kept = json_object_get(training, "check");
+  TRY_GOTO(compare(&b, threads, kept, found));
+  TRY_GOTO(compare_card(path, file));
+  if (json)
+    s = api_json(json_pack("{s:s, s:O, s:O, s:O, s:O}", "model", path, "file", file, "samples",
+                           json_object_get(kept, "samples"), "expected", json_object_get(kept, "rel_l2"), "found",
+                           found),
+                 json);
+done:
+  json_decref(training);
+  json_decref(file);
+  json_decref(found);
+  bench_close(&b);
+  return s == DKHO_OK ? s : fail_prefix(s, "%s", path);
+}
+
+/* ---- packing ---- */
+
+static dkho_status load_part(const char *run, const char *name, json_t **out) {
+  char path[PATH_LIMIT];
+  if (snprintf(path, sizeof path, "%s/%s", run, name) >= PATH_LIMIT)
+    return fail(DKHO_E_INPUT, "the name of the run is too long");
+  if (!file_exists(path)) return fail(DKHO_E_INPUT, "%s: is no finished run: %s is missing", run, name);
+  return config_load_json(path, out);
+}
+
+static dkho_status check_numbers(opened *r, json_t **out) {
+  const int64_t *sample;
+  int64_t count;
+  json_t *scores = NULL, *numbers = json_array();
+  dkho_status s = opened_split(r, "test", &sample, &count);
+  if (count > CHECKS) count = CHECKS;
+  if (s == DKHO_OK) s = judge_metrics(r->j, r->o->value, r->cfg.metrics, count, sample, &scores, NULL);
+  for (int64_t i = 0; s == DKHO_OK && i < count; i++) json_array_append_new(numbers, json_integer(sample[i]));
+  if (s == DKHO_OK)
+    *out = json_pack("{s:O, s:O}", "samples", numbers, "rel_l2", json_object_get(scores, "rel_l2_each"));
+  json_decref(scores);
+  json_decref(numbers);
+  return s == DKHO_OK && !*out ? fail(DKHO_E_MEMORY, "no memory for a JSON object") : s;
+}
+
+/* How it was trained: the run's configuration and result, the data, and the samples by which it is checked. */
+static dkho_status describe_training(opened *r, const char *run, json_t **out) {
+  json_t *config = NULL, *result = NULL, *check = NULL;
+  dkho_status s;
+  const data_info *info = dataset_info(r->d);
+  const problem *p;
+  char resolution[16];
+  TRY_GOTO(origin(info, &p, resolution));
+  TRY_GOTO(load_part(run, "config.json", &config));
+  TRY_GOTO(load_part(run, "result.json", &result));
+  TRY_GOTO(check_numbers(r, &check));
+  json_object_del(config, "data"); /* a path of the machine that trained */
+  json_object_set_new(result, "config", json_incref(config));
+  json_object_set_new(result, "check", json_incref(check));
+  json_object_set_new(result, "data",
+                      json_pack("{s:s, s:s, s:I, s:I, s:s, s:s}", "problem", info->problem, "resolution", resolution,
+                                "seed", (json_int_t)info->seed, "samples", (json_int_t)dataset_samples(r->d), "hash",
+                                r->cfg.data_hash, "mesh_hash", dataset_mesh_hash(r->d, 0)));
+  *out = json_incref(result);
+done:
+  json_decref(config);
+  json_decref(result);
+  json_decref(check);
+  return s;
+}
+
+static dkho_status write_packed(const oper *o, const json_t *training, const char *path, int force) {
+  char *text = json_dumps(training, JSON_REAL_PRECISION(17));
+  dkho_status s =
+      text ? oper_pack(o, text, path, force) : fail(DKHO_E_MEMORY, "no memory for a description of the training");
+  free(text);
+  return s;
+}
+
+static dkho_status write_card(const char *run, const char *data, const char *path, int threads, json_t *training,
+                              char **json) {
+  char card_name[PATH_LIMIT], *honest = NULL;
+  json_t *file = NULL, *manifest = NULL, *card = NULL;
+  dkho_status s;
+  TRY_GOTO(card_path(path, card_name));
+  TRY_GOTO(card_file(path, &file));
+  TRY_GOTO(load_part(run, "manifest.json", &manifest));
+  TRY_GOTO(dkho_honesty(run, data, threads, &honest));
+  card = json_pack("{s:O, s:O, s:O, s:o}", "file", file, "training", training, "machine", manifest, "honest",
+                   json_loads(honest, 0, NULL));
+  TRY_GOTO(config_save_json(json_incref(card), card_name, 1));
+  TRY_GOTO(card_index(path));
+  s = api_json(json_incref(card), json);
+done:
+  json_decref(file);
+  json_decref(manifest);
+  json_decref(card);
+  dkho_text_free(honest);
+  return s;
+}
+
+dkho_status dkho_model_pack(const char *run, const char *data, const char *path, int force, int threads, char **json) {
+  opened r = {0};
+  json_t *training = NULL;
+  char *ignored = NULL, name[PATH_LIMIT];
+  if (json) *json = NULL;
+  dkho_status s;
+  TRY_GOTO(card_path(path, name));
+  if (!force && file_exists(path)) {
+    s = fail(DKHO_E_EXISTS, "%s: is there already", path);
+    goto done;
+  }
+  remove(name); /* the card of what is being replaced */
+  TRY_GOTO(opened_model(&r, run, data, threads));
+  TRY_GOTO(describe_training(&r, run, &training));
+  TRY_GOTO(write_packed(r.o, training, path, force));
+  TRY_GOTO(dkho_model_check(path, threads, NULL));
+  s = write_card(run, data, path, threads, training, json ? json : &ignored);
+done:
+  dkho_text_free(ignored);
+  json_decref(training);
+  opened_close(&r);
+  return s;
+}

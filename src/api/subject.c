@@ -1,0 +1,149 @@
+/* subject.c: see subject.h. It leaves out reading data from a cold disk: the few samples are in memory after the first call. */
+#include "api/subject.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double reading(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double subject_clock(void) {
+  return reading(CLOCK_MONOTONIC);
+}
+
+double subject_work(void) {
+  return reading(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double subject_median(double *x, int n) {
+  qsort(x, (size_t)n, sizeof *x, ascending);
+  return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+/* ---- peak ---- */
+
+enum { PEAK_GOES = 4, PEAK_ROUNDS = 400000, PEAK_THREADS = 1024 };
+
+typedef struct peak_job {
+  const kern *k;
+  int width;
+  _Atomic int here;
+  double done[PEAK_THREADS], start[PEAK_THREADS], end[PEAK_THREADS];
+} peak_job;
+
+/* Nobody begins before all are there: so no thread takes two tasks while another still wakes up. */
+static dkho_status spin(void *ctx, size_t task, int worker) {
+  peak_job *j = ctx;
+  real sink[KERN_LANES];
+  (void)worker;
+  atomic_fetch_add(&j->here, 1);
+  while (atomic_load(&j->here) < j->width) sched_yield();
+  j->start[task] = subject_clock();
+  j->done[task] = j->k->peak(PEAK_ROUNDS, sink);
+  j->end[task] = subject_clock();
+  return DKHO_OK;
+}
+
+dkho_status subject_peak(subject *s) {
+  peak_job *j;
+  if (!MEM_NEW(j, 1)) return DKHO_E_MEMORY;
+  j->k = s->k;
+  j->width = pool_width(s->p);
+  dkho_status st = DKHO_OK;
+  for (int go = 0; st == DKHO_OK && go < PEAK_GOES; go++) {
+    atomic_store(&j->here, 0);
+    st = pool_run(s->p, (size_t)j->width, spin, j);
+    double sum = 0, start = j->start[0], end = j->end[0];
+    for (int i = 0; i < j->width; i++) {
+      sum += j->done[i];
+      if (j->start[i] < start) start = j->start[i];
+      if (j->end[i] > end) end = j->end[i];
+    }
+    if (sum / (end - start) > s->peak) s->peak = sum / (end - start);
+  }
+  mem_free(j);
+  return st;
+}
+
+/* ---- calls ---- */
+
+static void inputs(void *ctx, int64_t i, const float **in, const double **global) {
+  const subject *s = ctx;
+  dataset_inputs(s->d, i % s->samples, in, global);
+}
+static const float *target(void *ctx, int64_t i) {
+  const subject *s = ctx;
+  return dataset_value(s->d, s->o->target, i % s->samples);
+}
+static float *place(void *ctx, int64_t i) {
+  const subject *s = ctx;
+  return s->out + i * s->extent;
+}
+
+dkho_status subject_train(subject *s, int64_t batch) {
+  runner_batch b = {.count = batch, .inputs = inputs, .target = target, .ctx = s};
+  double sum;
+  memset(s->g, 0, (size_t)s->o->p->size * sizeof *s->g);
+  TRY(runner_gradient(s->train, &b, 1.0 / (double)batch, &sum, s->g));
+  TRY(optim_step(s->opt, 1e-6, s->value, s->g, NULL));
+  runner_bind(s->train, s->value);
+  return DKHO_OK;
+}
+
+dkho_status subject_predict(subject *s, int64_t batch) {
+  runner_batch b = {.count = batch, .inputs = inputs, .out = place, .ctx = s};
+  return runner_predict(s->predict, &b);
+}
+
+static dkho_status start_training(subject *s) {
+  optim_config cfg = optim_defaults(OPTIM_ADAMW);
+  size_t before = mem_live_bytes();
+  TRY(params_slab(s->o->p, &s->g));
+  TRY(params_slab(s->o->p, &s->value));
+  memcpy(s->value, s->o->value, (size_t)s->o->p->size * sizeof *s->value);
+  TRY(optim_create(&s->opt, s->o->p, &cfg, s->value));
+  TRY(runner_create(&s->train, s->o, 0, ENGINE_TRAIN, s->p));
+  s->train_bytes = mem_live_bytes() - before;
+  runner_bind(s->train, s->value);
+  return DKHO_OK;
+}
+
+static dkho_status start_predicting(subject *s) {
+  TRY(runner_create(&s->predict, s->o, 0, ENGINE_PREDICT, s->p));
+  if (!MEM_NEW(s->out, SUBJECT_BATCH * s->extent)) return DKHO_E_MEMORY;
+  runner_bind(s->predict, s->o->value);
+  return DKHO_OK;
+}
+
+dkho_status subject_open(subject *s, const dataset *d, const oper *o, int threads, int predicting) {
+  const data_field *t = &o->spec.field[o->target];
+  *s = (subject){.d = d, .o = o, .samples = dataset_samples(d), .extent = o->site[0].c->n[t->degree] * t->channels};
+  dkho_status st = kern_get(&s->k);
+  if (st == DKHO_OK) st = pool_create(&s->p, threads);
+  if (st == DKHO_OK) st = start_training(s);
+  if (st == DKHO_OK && predicting) st = start_predicting(s);
+  if (st != DKHO_OK) subject_close(s);
+  return st;
+}
+
+void subject_close(subject *s) {
+  runner_free(s->train);
+  runner_free(s->predict);
+  optim_free(s->opt);
+  mem_free(s->value);
+  mem_free(s->g);
+  mem_free(s->out);
+  pool_free(s->p);
+  *s = (subject){0};
+}
