@@ -103,10 +103,6 @@ static void run_norm_back(bench_block *b) {
   size_t s = (size_t)b->h * W;
   b->k->norm_back(BLOCK, b->h, b->x, s, b->r, s, b->rstd, b->b, NULL, 0, b->y, s, b->lanes);
 }
-static void run_affine(bench_block *b) {
-  size_t s = (size_t)b->h * W;
-  b->k->affine(BLOCK, b->h, b->x, s, b->b, b->b, b->y, s);
-}
 static void run_phasor(bench_block *b) {
   b->k->phasor(BLOCK, b->h / 2, b->x, b->y, (size_t)b->h * W);
 }
@@ -139,7 +135,6 @@ static void bench_kernels(const kern *k, const options *o, double peak) {
   } list[] = {{"mm", run_mm, 1},
               {"grad_w", run_grad_w, 1},
               {"transpose", run_transpose, 0},
-              {"affine", run_affine, 0},
               {"norm", run_norm, 0},
               {"gelu_norm", run_gelu_norm, 0},
               {"gelu_norm_keep", run_gelu_norm_keep, 0},

@@ -214,18 +214,29 @@ static dkho_status keep_inputs(fused *f, const real *const *fixed) {
     int ch = f->s.fixed[k].count;
     TRY(take_reals(f, (size_t)f->tiles[k] * (size_t)ch * LANES, &f->fixed[k]));
     TRY(take_reals(f, (size_t)f->tiles[k] * (size_t)f->s.h * LANES, &f->fixed_product[k]));
-    if (ch) kern_tile(f->s.n[k], ch, fixed[k], f->fixed[k]);
+    if (ch) kern_tile(f->s.n[k], ch, f->order[k], fixed[k], f->fixed[k]);
   }
   return DKHO_OK;
 }
 
-static dkho_status build(fused *f, const fused_mesh *mesh, const real *const *fixed) {
+static dkho_status build_lists(fused *f, const fused_mesh *mesh) {
+  arena ordered = {0};
+  fused_mesh m;
+  dkho_status s;
+  TRY_GOTO(order_mesh(f, mesh, &m, &ordered));
   for (int k = 0; k < f->s.degrees; k++) {
     f->tiles[k] = kern_tiles(f->s.n[k]);
     if (f->s.relation == FUSED_ALONE) continue;
-    if (k > 0) TRY(down_lists(f, mesh, k));
-    if (k + 1 < f->s.degrees) TRY(up_lists(f, mesh, k));
+    if (k > 0) TRY_GOTO(down_lists(f, &m, k));
+    if (k + 1 < f->s.degrees) TRY_GOTO(up_lists(f, &m, k));
   }
+done:
+  arena_free(&ordered);
+  return s;
+}
+
+static dkho_status build(fused *f, const fused_mesh *mesh, const real *const *fixed) {
+  TRY(build_lists(f, mesh));
   plan_live(f);
   TRY(plan_needs(f));
   TRY(plan_chunks(f));

@@ -38,13 +38,12 @@ static real *state_at(const block *b, int l) {
 static void load_carrier(const block *b, int l) {
   const real *x = tile_at(b->s->theta[b->k][l], b->first, b->c);
   real *to = state_at(b, l) + b->h * LANES;
-  size_t cs = (size_t)b->c * LANES;
   if (l < b->f->s.layers) {
     carrier_hop(b->f, b->s, b->k, l, b->first, b->first + b->n);
-    b->K->affine(b->n, b->c, tile_at(b->s->res_a[b->k], b->first, b->c), cs, NULL, NULL, to, state_stride(b));
-    to += cs;
+    b->K->from_rows(b->n, b->c, tile_at(b->s->res_a[b->k], b->first, b->c), to, state_stride(b));
+    to += b->c * LANES;
   }
-  b->K->affine(b->n, b->c, x, cs, NULL, NULL, to, state_stride(b));
+  b->K->from_rows(b->n, b->c, x, to, state_stride(b));
 }
 
 /* Fills in the phases of state l, θ after `step` substeps, or the carrier. */
@@ -68,15 +67,55 @@ static const real *next_block(const real *x, int ch) {
 static void first_map(const block *b, int l, const real *w1, const real *b1) {
   int in = b->h + 2 * b->c;
   const real *x = state_at(b, l);
-  b->K->mm_ahead(b->n, x, state_stride(b), in, w1, b->h, b->h, b1, 0, b->w->a, (size_t)b->h * LANES, next_block(x, in),
-                 block_lines(in));
+  b->K->mm_sum(&(kern_sum){.tiles = b->n,
+                           .out = b->h,
+                           .terms = 1,
+                           .term = {{x, state_stride(b), in, w1, b->h}},
+                           .shift = b1,
+                           .y = b->w->a,
+                           .ys = (size_t)b->h * LANES,
+                           .ahead = {next_block(x, in)},
+                           .lines = {block_lines(in)}});
 }
 
-/* y += x W for h × h matrices, bringing the next block of the array `ahead` of ch channels. */
-static void square_map(const block *b, const real *x, size_t xs, const real *w, int ld, int add, real *y,
-                       const real *ahead, int ch) {
-  b->K->mm_ahead(b->n, x, xs, b->h, w, ld, b->h, NULL, add, y, (size_t)b->h * LANES, next_block(ahead, ch),
-                 block_lines(ch));
+/* An array of ch channels whose next block a product brings. */
+typedef struct {
+  const real *x;
+  int ch;
+} ahead;
+
+/* y = (add ? y : 0) + x W for W of h rows and columns. */
+static void square_map(const block *b, const real *x, const real *w, int ld, int add, real *y, ahead one, ahead two) {
+  size_t hs = (size_t)b->h * LANES;
+  b->K->mm_sum(&(kern_sum){.tiles = b->n,
+                           .out = b->h,
+                           .terms = 1,
+                           .term = {{x, hs, b->h, w, ld}},
+                           .base = add ? y : NULL,
+                           .bs = hs,
+                           .y = y,
+                           .ys = hs,
+                           .ahead = {next_block(one.x, one.ch), next_block(two.x, two.ch)},
+                           .lines = {block_lines(one.ch), block_lines(two.ch)}});
+}
+
+/* g = z + hid W_2 + b_2 + z_0 S, hid the normalised hidden layer in a. */
+static void second_map(const block *b, const packed_rank *r) {
+  size_t hs = (size_t)b->h * LANES, zs = state_stride(b);
+  const real *z0 = state_at(b, 0);
+  int in = b->h + 2 * b->c;
+  b->K->mm_sum(&(kern_sum){.tiles = b->n,
+                           .out = b->h,
+                           .terms = 2,
+                           .term = {{b->w->a, hs, b->h, r->w2, b->h}, {z0, zs, b->h, r->skip, b->h}},
+                           .base = state_at(b, b->l),
+                           .bs = zs,
+                           .gain = r->carry,
+                           .shift = r->lift,
+                           .y = b->w->g,
+                           .ys = hs,
+                           .ahead = {next_block(z0, in), next_block(state_at(b, b->l + 1), in)},
+                           .lines = {block_lines(in), block_lines(in)}});
 }
 
 static const packed_maps *maps_of(const block *b, int l) {
@@ -106,6 +145,39 @@ static void carrier_back(const block *b, int l, real *g_pre, size_t ps) {
   b->K->carrier_back(b->n, b->c, maps, turn ? t : a, turn, state_stride(b), turn ? a : NULL, g_pre, ps);
 }
 
+/* Weight and bias gradients of y = x W + b from g_y [n][out]. */
+static void linear_grads(const block *b, const real *x, size_t xs, int in, const real *gy, int out, real *gw,
+                         real *gb) {
+  b->K->transpose(b->n, gy, (size_t)out * LANES, out, b->w->rows);
+  b->K->grad_w(b->n, x, xs, in, b->w->rows, out, gw);
+  b->K->grad_b(b->n, b->w->rows, out, gb);
+}
+
+/* The same for the conditioning maps and the decoder's output; with few outputs into the lane sums of the chunk. */
+static void thin_grads(const block *b, const real *x, size_t xs, const real *gy, int out, real *lanes, real *gw,
+                       real *gb) {
+  if (fused_thin(out))
+    b->K->grad_lanes(b->n, x, xs, b->h, gy, (size_t)out * LANES, out, lanes);
+  else
+    linear_grads(b, x, xs, b->h, gy, out, gw, gb);
+}
+
+static void thin_begin(real *lanes, int h, int out) {
+  if (fused_thin(out)) memset(lanes, 0, (size_t)((h + 1) * out) * LANES * sizeof *lanes);
+}
+
+/* Lane sums, summed over the lanes, to the rows of g_W and to g_b. */
+static void thin_end(const fused *f, scratch *w, int out, const real *lanes, real *gw, real *gb) {
+  int h = f->s.h, count = (h + 1) * out;
+  if (!fused_thin(out)) return;
+  real *total = w->sums + kern_pad(count) * LANES;
+  memset(total, 0, (size_t)kern_pad(count) * sizeof *total);
+  f->k->transpose(1, lanes, (size_t)count * LANES, count, w->sums);
+  f->k->grad_b(1, w->sums, count, total);
+  for (int i = 0; i <= h; i++)
+    for (int o = 0; o < out; o++) (i < h ? gw + i * kern_pad(out) : gb)[o] += total[i * out + o];
+}
+
 /* Reverse of map_content: g_z = (add ? g_z : 0) + g_pre Wᵀ; g_W += stateᵀ g_pre; g_b += g_pre. */
 static void map_back(const block *b, int l, int add, real *gz, const grad_unit *u, real *partial) {
   const packed_maps *m = maps_of(b, l);
@@ -117,18 +189,24 @@ static void map_back(const block *b, int l, int add, real *gz, const grad_unit *
     b->K->cond_back(b->n, b->c, b->f->s.lag_scale, tile_at(b->s->maps[l][b->k], b->first, c3),
                     tile_at(b->s->gmaps[b->k], b->first, c3), b->w->small, ps);
   b->K->mm(b->n, b->w->small, ps, c3, m->wt, b->h, b->h, NULL, add, gz, (size_t)b->h * LANES);
-  b->K->transpose(b->n, b->w->small, ps, c3, b->w->rows);
-  b->K->grad_w(b->n, state_at(b, l), state_stride(b), b->h, b->w->rows, c3, partial + u->maps_w);
-  b->K->grad_b(b->n, b->w->rows, c3, partial + u->maps_b);
+  thin_grads(b, state_at(b, l), state_stride(b), b->w->small, c3, b->w->thin[0], partial + u->maps_w,
+             partial + u->maps_b);
 }
 
 /* a = static product + varying W_1 + row */
 static void encoder_input(const block *b) {
   size_t hs = (size_t)b->h * LANES;
   int in = b->f->s.varying[b->k].count;
-  b->K->affine(b->n, b->h, tile_at(b->f->fixed_product[b->k], b->first, b->h), hs, NULL, NULL, b->w->a, hs);
-  b->K->mm(b->n, tile_at(b->s->varying[b->k], b->first, in), (size_t)in * LANES, in, b->f->encoder[b->k].w1, b->h, b->h,
-           b->s->row[b->k], 1, b->w->a, hs);
+  const real *x = tile_at(b->s->varying[b->k], b->first, in);
+  b->K->mm_sum(&(kern_sum){.tiles = b->n,
+                           .out = b->h,
+                           .terms = 1,
+                           .term = {{x, (size_t)in * LANES, in, b->f->encoder[b->k].w1, b->h}},
+                           .base = tile_at(b->f->fixed_product[b->k], b->first, b->h),
+                           .bs = hs,
+                           .shift = b->s->row[b->k],
+                           .y = b->w->a,
+                           .ys = hs});
 }
 
 static const double PI = 3.14159265358979323846;
@@ -136,28 +214,29 @@ static const double PI = 3.14159265358979323846;
 /* θ at the start: π tanh(z_0 W + b), or b everywhere. */
 static void start_phases(const block *b) {
   const packed_maps *m = &b->f->start[b->k];
-  real *theta = tile_at(b->s->theta[b->k][0], b->first, b->c);
+  real *theta = tile_at(b->s->theta[b->k][0], b->first, b->c), *pre = b->w->small;
   size_t cs = (size_t)b->c * LANES, count = (size_t)b->n * cs;
   if (b->f->s.start == FUSED_COMMON) {
-    for (size_t e = 0; e < count; e++) theta[e] = m->b[e % cs / LANES];
+    for (size_t e = 0; e < count; e++) theta[e] = m->b[e % (size_t)b->c];
     return;
   }
-  b->K->mm(b->n, state_at(b, 0), state_stride(b), b->h, m->w, b->c, b->c, m->b, 0, theta, cs);
-  b->K->map(KERN_TANH, count, theta, theta);
-  for (size_t e = 0; e < count; e++) theta[e] *= (real)PI;
+  b->K->mm(b->n, state_at(b, 0), state_stride(b), b->h, m->w, b->c, b->c, m->b, 0, pre, cs);
+  b->K->map(KERN_TANH, count, pre, pre);
+  for (size_t e = 0; e < count; e++) pre[e] *= (real)PI;
+  b->K->to_rows(b->n, b->c, pre, cs, theta);
 }
 
 /* Its reverse from g_θ in gt: g_pre = g_θ (π - θ²/π); g_z += g_pre Wᵀ. */
 static void start_back(const block *b, const grad_unit *u, real *gz, real *partial) {
-  const real *theta = tile_at(b->s->theta[b->k][0], b->first, b->c), *gt = tile_at(b->s->gt[b->k], b->first, b->c);
   size_t cs = (size_t)b->c * LANES;
+  real *g = b->w->small, *theta = b->w->a;
+  b->K->from_rows(b->n, b->c, tile_at(b->s->gt[b->k], b->first, b->c), g, cs);
   if (b->f->s.start == FUSED_CONTENT) {
-    real *g = b->w->small;
-    for (size_t e = 0; e < (size_t)b->n * cs; e++) g[e] = gt[e] * ((real)PI - theta[e] * theta[e] * (real)(1 / PI));
+    b->K->from_rows(b->n, b->c, tile_at(b->s->theta[b->k][0], b->first, b->c), theta, cs);
+    for (size_t e = 0; e < (size_t)b->n * cs; e++) g[e] *= (real)PI - theta[e] * theta[e] * (real)(1 / PI);
     b->K->mm(b->n, g, cs, b->c, b->f->start[b->k].wt, b->h, b->h, NULL, 1, gz, (size_t)b->h * LANES);
-    gt = g;
   }
-  b->K->transpose(b->n, gt, cs, b->c, b->w->rows);
+  b->K->transpose(b->n, g, cs, b->c, b->w->rows);
   if (b->f->s.start == FUSED_CONTENT)
     b->K->grad_w(b->n, state_at(b, 0), state_stride(b), b->h, b->w->rows, b->c, partial + u->start_w);
   b->K->grad_b(b->n, b->w->rows, b->c, partial + u->start_b);
@@ -192,9 +271,7 @@ void content_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
     load_relation(&b, b.l, (b.l + 1) * p->f->s.substeps);
     first_map(&b, b.l, r->w1, r->b1);
     b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
-    b.K->affine(b.n, b.h, state_at(&b, b.l), zs, r->carry, r->lift, w->g, hs);
-    square_map(&b, w->a, hs, r->w2, b.h, 1, w->g, state_at(&b, 0), b.h + 2 * b.c);
-    square_map(&b, state_at(&b, 0), zs, r->skip, b.h, 1, w->g, state_at(&b, b.l + 1), b.h + 2 * b.c);
+    second_map(&b, r);
     b.K->norm(b.n, b.h, w->g, hs, state_at(&b, b.l + 1), zs, tile_at(b.s->rstd[b.l + 1][b.k], t, 1));
     if (!last || is_carrier(&b)) map_content(&b, b.l + 1);
   }
@@ -212,14 +289,6 @@ void decoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
     b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
     b.K->mm(b.n, w->a, hs, b.h, d->w2, outs, outs, d->b2, 0, tile_at(b.s->y, t, outs), (size_t)outs * LANES);
   }
-}
-
-/* Weight and bias gradients of y = x W + b from g_y [n][out]. */
-static void linear_grads(const block *b, const real *x, size_t xs, int in, const real *gy, int out, real *gw,
-                         real *gb) {
-  b->K->transpose(b->n, gy, (size_t)out * LANES, out, b->w->rows);
-  b->K->grad_w(b->n, x, xs, in, b->w->rows, out, gw);
-  b->K->grad_b(b->n, b->w->rows, out, gb);
 }
 
 /* Lane sums to channels, in lane order. */
@@ -241,15 +310,15 @@ static void first_back(const block *b, int l, const real *gain, const real *w1t,
   size_t hs = (size_t)h * LANES, cs = (size_t)(2 * b->c) * LANES;
   b->K->norm_back(b->n, h, w->g, hs, w->hat, hs, w->rstd, gain, w->a, hs, w->g, hs, w->lanes);
   linear_grads(b, state_at(b, l), state_stride(b), in, w->g, h, partial + u->w1, partial + u->b1);
-  square_map(b, w->g, hs, w1t, in, add, gz, gz, h);
+  square_map(b, w->g, w1t, in, add, gz, (ahead){gz, h}, (ahead){gz, 0});
+  b->K->mm(b->n, w->g, hs, h, w1t + h, in, 2 * b->c, NULL, 0, w->small, cs);
   real *gt = tile_at(b->s->gt[b->k], b->first, b->c);
   if (is_carrier(b)) {
-    b->K->mm(b->n, w->g, hs, h, w1t + h, in, b->c, NULL, 0, gt, cs / 2);
-    b->K->mm(b->n, w->g, hs, h, w1t + h + b->c, in, b->c, NULL, 0, tile_at(b->s->res_a[b->k], b->first, b->c), cs / 2);
-    return;
+    b->K->to_rows(b->n, b->c, w->small, cs, gt);
+    b->K->to_rows(b->n, b->c, w->small + b->c * LANES, cs, tile_at(b->s->res_a[b->k], b->first, b->c));
+  } else {
+    b->K->phasor_back(b->n, b->c, state_at(b, l) + h * LANES, state_stride(b), w->small, cs, gt);
   }
-  b->K->mm(b->n, w->g, hs, h, w1t + h, in, 2 * b->c, NULL, 0, w->small, cs);
-  b->K->phasor_back(b->n, b->c, state_at(b, l) + h * LANES, state_stride(b), w->small, cs, gt);
 }
 
 /* Reverse of u = z + hid W_2 + b_2 + z_0 S; gz holds g_u and becomes g_z; `fresh`: nothing in g_z0 yet. */
@@ -262,8 +331,9 @@ static void update_back(const block *b, const packed_rank *r, const grad_unit *u
   linear_grads(b, w->hat, hs, h, gz, h, partial + u->w2, partial + u->b2);
   b->K->grad_w(b->n, state_at(b, 0), state_stride(b), h, w->rows, h, partial + u->skip);
   real *gz0 = tile_at(b->s->gz0[b->k], b->first, h);
-  square_map(b, gz, hs, r->skipt, h, !fresh, gz0, gz0, h);
-  square_map(b, gz, hs, r->w2t, h, 0, w->g, state_at(b, 0), h + 2 * b->c);
+  int state = h + 2 * b->c;
+  square_map(b, gz, r->skipt, h, !fresh, gz0, (ahead){gz0, h}, (ahead){gz, 0});
+  square_map(b, gz, r->w2t, h, 0, w->g, (ahead){state_at(b, 0), state}, (ahead){state_at(b, b->l + 1), state});
   first_back(b, b->l, r->gain1, r->w1t, u, 1, gz, partial);
 }
 
@@ -273,7 +343,9 @@ void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   const grad_unit *u = &p->f->unit[p->layer][c->k];
   int h = p->f->s.h, layers = p->f->s.layers, last = p->layer + 1 == layers, target = c->k == p->f->s.target;
   int fresh = last || !fused_lives(p->f, p->layer + 2, c->k);
+  int c3 = 3 * p->f->s.c;
   memset(w->lanes, 0, (size_t)(4 * h) * LANES * sizeof *w->lanes);
+  thin_begin(w->thin[0], h, last ? LANES : c3);
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)h * LANES;
@@ -285,6 +357,7 @@ void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   }
   add_lanes(partial + u->norm1, w->lanes, h);
   add_lanes(partial + u->norm2, w->lanes + 2 * h * LANES, h);
+  thin_end(p->f, w, last ? LANES : c3, w->thin[0], partial + u->maps_w, partial + u->maps_b);
 }
 
 /* g_z0 = what came through the layers and through the skips, if there is any, through the maps and the start. */
@@ -300,6 +373,7 @@ void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   const grad_unit *u = &p->f->enc_unit[c->k];
   int h = p->f->s.h, fixed = p->f->s.fixed[c->k].count, in = p->f->s.varying[c->k].count;
   memset(w->lanes, 0, (size_t)(2 * h) * LANES * sizeof *w->lanes);
+  thin_begin(w->thin[0], h, 3 * p->f->s.c);
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)h * LANES;
@@ -316,6 +390,7 @@ void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
                 partial + u->fixed);
   }
   add_lanes(partial + u->norm1, w->lanes, h);
+  thin_end(p->f, w, 3 * p->f->s.c, w->thin[0], partial + u->maps_w, partial + u->maps_b);
 }
 
 void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
@@ -324,16 +399,21 @@ void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   int h = p->f->s.h, outs = p->f->s.outputs, layers = p->f->s.layers;
   size_t hs = (size_t)h * LANES;
   memset(w->lanes, 0, (size_t)(2 * h) * LANES * sizeof *w->lanes);
+  int maps = p->f->s.relation == FUSED_CARRIER ? 3 * p->f->s.c : LANES;
+  thin_begin(w->thin[0], h, maps);
+  thin_begin(w->thin[1], h, outs);
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     const real *gy = tile_at(b.s->g_y, t, outs);
     first_map(&b, layers, d->w1, d->b1);
     b.K->gelu_norm_keep(b.n, h, w->a, hs, w->hat, hs, w->rstd);
-    linear_grads(&b, w->hat, hs, h, gy, outs, partial + u->w2, partial + u->b2);
+    thin_grads(&b, w->hat, hs, gy, outs, w->thin[1], partial + u->w2, partial + u->b2);
     b.K->mm(b.n, gy, (size_t)outs * LANES, outs, d->w2t, h, h, NULL, 0, w->g, hs);
     real *gz = tile_at(b.s->gz[b.k], t, h);
     first_back(&b, layers, d->gain, d->w1t, u, 0, gz, partial);
     if (is_carrier(&b)) map_back(&b, layers, 1, gz, u, partial);
   }
   add_lanes(partial + u->norm1, w->lanes, h);
+  thin_end(p->f, w, maps, w->thin[0], partial + u->maps_w, partial + u->maps_b);
+  thin_end(p->f, w, outs, w->thin[1], partial + u->w2, partial + u->b2);
 }

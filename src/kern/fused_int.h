@@ -50,6 +50,7 @@ struct fused {
   const kern *k;
   fused_shape s;
   int tiles[DEG];
+  int32_t *order[DEG]; /* which of the caller's simplices is held at each place */
   kern_gather up[DEG], down[DEG], up_adj[DEG], down_adj[DEG];
   real *fixed[DEG];         /* [t][fixed.count] */
   real *fixed_product[DEG]; /* [t][h] */
@@ -70,7 +71,13 @@ typedef struct scratch {
   real *a, *hat, *g;         /* [block][h] */
   real *small, *rows, *rstd; /* [block][max(3c, outputs)], transposed cotangents, [block][1] */
   real *lanes;               /* [4][h] lane sums of norm gradients */
+  real *thin[2], *sums;      /* [h+1][few] lane sums of maps and of the decoder's output, and room to sum them up */
 } scratch;
+
+/* Maps with so few outputs that a transposed cotangent would be mostly padding take their gradients lane by lane. */
+static inline int fused_thin(int out) {
+  return out <= LANES / 2;
+}
 
 /* State of one sample in flight. */
 typedef struct sample_state {
@@ -79,10 +86,10 @@ typedef struct sample_state {
   real *z[FUSED_LAYERS + 1][DEG];    /* [t][h+2c]: encoder output, then normalised states; cos θ, sin θ */
   real *rstd[FUSED_LAYERS + 1][DEG]; /* [t][1] */
   real *maps[FUSED_LAYERS + 1][DEG]; /* [t][3c] */
-  real **theta[DEG];                 /* layers·substeps + 1 arrays [t+1][c]; CARRIER: x of layer l */
-  real *res_a[DEG], *res_b[DEG];     /* [t+1][c] sines, on the way back their cotangents; CARRIER: a is m, then g_x */
+  real **theta[DEG];                 /* layers·substeps + 1 arrays of rows [t+1][16][c]; CARRIER: x of layer l */
+  real *res_a[DEG], *res_b[DEG];     /* rows of sines, on the way back their cotangents; CARRIER: a is m, then g_x */
   real *y, *g_y;                     /* [t][outputs] */
-  real *gz[DEG], *gz0[DEG], *gt[DEG], *gmaps[DEG]; /* CARRIER: gt is g_m */
+  real *gz[DEG], *gz0[DEG], *gt[DEG], *gmaps[DEG]; /* gt: rows; CARRIER: g_m */
   real *dots;                                      /* per chunk: [3][16] lane sums of σ_{k-1}, σ_{k+1}, ω_k */
   real *partial;                                   /* per chunk in flight: a unit's gradient */
   real *packed;                                    /* the sample's gradient, borrowed from the team */
@@ -109,8 +116,12 @@ typedef struct pass {
   pool *p;
   int worker; /* scratch to use when p is NULL */
   int layer, step;
+  int turned; /* chunks from the last to the first */
 } pass;
 typedef void (*chunk_fn)(const pass *p, const chunk *c, scratch *w, real *partial);
+
+/* Chooses f->order; *out is the mesh in that order, its arrays in `a`. */
+dkho_status order_mesh(fused *f, const fused_mesh *m, fused_mesh *out, arena *a);
 
 /* Forward passes and their reverses over one chunk. */
 void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial);

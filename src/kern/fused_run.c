@@ -25,9 +25,15 @@ static void add_partial(const sweep *w, int i, int slot) {
   f->k->axpy(u->size, 1, w->p->s->partial + (size_t)slot * f->unit_max, w->p->s->packed + u->base);
 }
 
+/* The i-th chunk in the direction of the pass. */
+static int chunk_at(const pass *p, int i) {
+  return p->turned ? p->f->chunk_count - 1 - i : i;
+}
+
 static dkho_status chunk_task(void *ctx, size_t task, int worker) {
   const sweep *w = ctx;
-  if (w->mask >> w->p->f->chunks[task].k & 1U) one_chunk(w, (int)task, worker, (int)task);
+  int i = chunk_at(w->p, (int)task);
+  if (w->mask >> w->p->f->chunks[i].k & 1U) one_chunk(w, i, worker, i);
   return DKHO_OK;
 }
 
@@ -35,12 +41,19 @@ dkho_status run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*u
   sweep w = {p, mask, fn, unit_of};
   int count = p->f->chunk_count;
   if (p->p) TRY(pool_run(p->p, (size_t)count, chunk_task, &w));
-  for (int i = 0; i < count; i++) {
+  for (int at = 0; at < count; at++) {
+    int i = chunk_at(p, at);
     if (!(mask >> p->f->chunks[i].k & 1U)) continue;
     if (!p->p) one_chunk(&w, i, p->worker, 0);
     add_partial(&w, i, p->p ? i : 0);
   }
   return DKHO_OK;
+}
+
+/* A pass over the big arrays runs against the one before: it begins where that one ended, with what is still in cache. */
+static dkho_status run_turned(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k)) {
+  p->turned = !p->turned;
+  return run_chunks(p, mask, fn, unit_of);
 }
 
 static const grad_unit *content_unit(const pass *p, int k) {
@@ -60,7 +73,8 @@ static void load_sample(const pass *p, const fused_sample *in) {
   int h = f->s.h;
   for (int k = 0; k < f->s.degrees; k++) {
     if (!fused_lives(f, 0, k)) continue;
-    if (f->s.varying[k].count) kern_tile(f->s.n[k], f->s.varying[k].count, in->varying[k], p->s->varying[k]);
+    if (f->s.varying[k].count)
+      kern_tile(f->s.n[k], f->s.varying[k].count, f->order[k], in->varying[k], p->s->varying[k]);
     memcpy(p->s->row[k], f->encoder[k].b1, (size_t)h * sizeof(real));
     for (int j = 0; j < f->s.global[k].count; j++)
       for (int i = 0; i < h; i++) p->s->row[k][i] += in->global[j] * f->encoder[k].global[j * h + i];
@@ -71,13 +85,13 @@ static dkho_status forward(pass *p, const fused_sample *in) {
   const fused *f = p->f;
   int substeps = f->s.relation == FUSED_CARRIER ? 0 : f->s.substeps;
   load_sample(p, in);
-  TRY(run_chunks(p, f->live[0], encoder_chunk, NULL));
+  TRY(run_turned(p, f->live[0], encoder_chunk, NULL));
   for (int l = 0; l < f->s.layers; l++) {
     for (int r = 0; r < substeps; r++) TRY(relation_forward(p, l * substeps + r));
     p->layer = l;
-    TRY(run_chunks(p, f->live[l + 1], content_chunk, NULL));
+    TRY(run_turned(p, f->live[l + 1], content_chunk, NULL));
   }
-  return run_chunks(p, 1U << f->s.target, decoder_chunk, NULL);
+  return run_turned(p, 1U << f->s.target, decoder_chunk, NULL);
 }
 
 /* g_global-rows = global ⊗ g_row, once the row's gradient is complete. */
@@ -111,13 +125,13 @@ static dkho_status backward(pass *p, const fused_sample *in) {
   memset(s->packed, 0, f->grads * sizeof *s->packed);
   for (int k = 0; k < f->s.degrees; k++)
     if (fused_lives(f, 0, k)) zero(s->gt[k], f->tiles[k], f->s.c);
-  TRY(run_chunks(p, 1U << f->s.target, decoder_back_chunk, decoder_unit));
+  TRY(run_turned(p, 1U << f->s.target, decoder_back_chunk, decoder_unit));
   for (int l = f->s.layers - 1; l >= 0; l--) {
     p->layer = l;
-    TRY(run_chunks(p, f->live[l + 1], content_back_chunk, content_unit));
+    TRY(run_turned(p, f->live[l + 1], content_back_chunk, content_unit));
     TRY(f->s.relation == FUSED_CARRIER ? carrier_backward(p, l) : phases_backward(p, l));
   }
-  TRY(run_chunks(p, f->live[0], encoder_back_chunk, encoder_unit));
+  TRY(run_turned(p, f->live[0], encoder_back_chunk, encoder_unit));
   global_grads(p, in);
   return DKHO_OK;
 }
@@ -141,10 +155,10 @@ static dkho_status run_sample(const batch *b, int i, int worker, pool *blocks) {
   int64_t n = f->s.n[f->s.target];
   TRY(forward(&p, &b->samples[i]));
   assert(b->loss || b->y);
-  kern_untile(n, f->s.outputs, s->y, b->loss ? s->flat_y : b->y[i]);
+  kern_untile(n, f->s.outputs, f->order[f->s.target], s->y, b->loss ? s->flat_y : b->y[i]);
   if (!b->loss) return DKHO_OK;
   TRY(b->loss(b->ctx, i, s->flat_y, s->flat_g));
-  kern_tile(n, f->s.outputs, s->flat_g, s->g_y);
+  kern_tile(n, f->s.outputs, f->order[f->s.target], s->flat_g, s->g_y);
   return backward(&p, &b->samples[i]);
 }
 

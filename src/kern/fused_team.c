@@ -71,6 +71,8 @@ static dkho_status plan_scratch(fused_team *t, scratch *w) {
   w->rows = tiles(t, n, kern_pad(h > small ? h : small), &s);
   w->rstd = tiles(t, n, 1, &s);
   w->lanes = tiles(t, 4, h, &s);
+  for (int i = 0; i < 2; i++) w->thin[i] = tiles(t, h + 1, LANES / 2, &s);
+  w->sums = reals(t, (size_t)kern_pad((h + 1) * LANES / 2) * (LANES + 1), &s);
   return s;
 }
 

@@ -58,16 +58,18 @@ const char *kern_fn_name(kern_fn f) {
   return name[f];
 }
 
-void kern_tile(int64_t n, int ch, const real *rows, real *tiles) {
+void kern_tile(int64_t n, int ch, const int32_t *order, const real *rows, real *tiles) {
   for (int64_t i = 0; i < n; i += KERN_LANES, tiles += ch * KERN_LANES)
-    for (int k = 0; k < ch; k++)
-      for (int64_t l = 0; l < KERN_LANES; l++) tiles[k * KERN_LANES + l] = i + l < n ? rows[(i + l) * ch + k] : 0;
+    for (int64_t l = 0; l < KERN_LANES; l++) {
+      const real *row = i + l < n ? rows + (int64_t)order[i + l] * ch : NULL;
+      for (int k = 0; k < ch; k++) tiles[k * KERN_LANES + l] = row ? row[k] : 0;
+    }
 }
 
-void kern_untile(int64_t n, int ch, const real *tiles, real *rows) {
+void kern_untile(int64_t n, int ch, const int32_t *order, const real *tiles, real *rows) {
   for (int64_t i = 0; i < n; i++)
     for (int k = 0; k < ch; k++)
-      rows[i * ch + k] = tiles[i / KERN_LANES * KERN_LANES * ch + k * KERN_LANES + i % KERN_LANES];
+      rows[(int64_t)order[i] * ch + k] = tiles[i / KERN_LANES * KERN_LANES * ch + k * KERN_LANES + i % KERN_LANES];
 }
 
 static int64_t tile_degree(int64_t n, const int64_t *ptr, int64_t tile) {
@@ -98,7 +100,7 @@ dkho_status kern_gather_fill(int64_t n, const int64_t *ptr, const int32_t *col, 
         size_t e = (size_t)slot * KERN_LANES + (size_t)l;
         int there = i < n && p < ptr[i + 1];
         assert(!there || (col[p] >= 0 && col[p] < cols));
-        int64_t place = there ? col[p] / KERN_LANES * KERN_LANES * width + col[p] % KERN_LANES : end;
+        int64_t place = there ? (int64_t)col[p] * width : end;
         at[e] = (uint32_t)place | (there && sign[p] < 0 ? 0x80000000U : 0U);
         if (val) val[e] = there ? (real)weight[p] : 0;
       }

@@ -4,7 +4,7 @@
  * (i/16)·16C + 16·ch + i%16, so that per-simplex maps run down the lanes without horizontal sums. "[t][C]" below means
  * such an array: t tiles of C rows of 16 lanes; a stride (xs, ys, …) counts numbers from one tile to the next. Tile
  * arrays are aligned to 64 bytes. Lanes beyond N hold finite numbers in values and zeros in cotangents; every kernel
- * keeps it so, hence sums over lanes need no masks.
+ * keeps it so, hence sums over lanes need no masks. Phases alone are rows, [t][16][C], element (i, ch) at C·i + ch.
  *
  * ref.c defines every function in plain loops, in `real`; the fast tables are float and agree with it to rounding. A
  * sum's order depends on the arguments only. Functions named X_back take cotangents (g_…) and quote X's equation.
@@ -25,13 +25,13 @@ static inline int kern_pad(int n) {
   return (n + KERN_LANES - 1) / KERN_LANES * KERN_LANES;
 }
 
-/* Rows (n × ch, row-major) to tiles and back; lanes beyond n become zero. */
-void kern_tile(int64_t n, int ch, const real *rows, real *tiles);
-void kern_untile(int64_t n, int ch, const real *tiles, real *rows);
+/* Rows (n × ch, row-major) to tiles and back: place i of the tiles holds row order[i]; lanes beyond n become zero. */
+void kern_tile(int64_t n, int ch, const int32_t *order, const real *rows, real *tiles);
+void kern_untile(int64_t n, int ch, const int32_t *order, const real *tiles, real *rows);
 
 /* Signed sums over neighbours: row i of a sparse matrix with entries ±1 (val NULL) or val, in gather form.
  * Slots start[t] … start[t+1]-1 serve tile t; slot p has 16 entries at[16p + lane]: bits 0–30 the place of (j, channel
- * 0) in a tile array of the width the list was built for, bit 31 set for a minus sign. Short rows are padded with the
+ * 0) in rows of the width the list was built for, bit 31 set for a minus sign. Short rows are padded with the
  * place just behind the last tile, so a gathered array has one more tile, of zeros. */
 typedef struct kern_gather {
   int tiles;
@@ -69,6 +69,28 @@ typedef struct kern_adam {
   real scale;              /* of the gradient, from clipping and the batch mean */
 } kern_adam;
 
+/* Y = gain ⊙ base + shift + X_0 W_0 + X_1 W_1 on tiles, gain and shift per channel; gain NULL is one, shift NULL zero,
+ * base NULL leaves it out. y may be base. On the way the `lines` cache lines (64 bytes) at each `ahead` are brought,
+ * which the caller will want next. */
+typedef struct kern_term {
+  const real *x; /* [t][in] */
+  size_t xs;
+  int in;
+  const real *w; /* in × out, row length ld */
+  int ld;
+} kern_term;
+typedef struct kern_sum {
+  int tiles, out, terms; /* one or two */
+  kern_term term[2];
+  const real *base;
+  size_t bs;
+  const real *gain, *shift;
+  real *y;
+  size_t ys;
+  const real *ahead[2];
+  size_t lines[2];
+} kern_sum;
+
 typedef struct kern {
   const char *name; /* "ref", "avx2", "avx512", "neon" */
 
@@ -76,18 +98,17 @@ typedef struct kern {
    * Y = X W + b, or Y += X W + b when `add`; b NULL is zero. */
   void (*mm)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
              real *y, size_t ys);
-  /* The same, and on the way brings the `lines` cache lines (64 bytes) at `ahead`, which the caller will want next. */
-  void (*mm_ahead)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
-                   real *y, size_t ys, const real *ahead, size_t lines);
+  void (*mm_sum)(const kern_sum *s);
   /* R[16t+l][ch] = X[t][ch][l], rows of length ldr = kern_pad(ch), padded with zeros. */
   void (*transpose)(int tiles, const real *x, size_t xs, int ch, real *r);
   /* g_W += Xᵀ R, for R (16·tiles × kern_pad(out)) the transposed cotangent of Y; g_W in × kern_pad(out). */
   void (*grad_w)(int tiles, const real *x, size_t xs, int in, const real *r, int out, real *gw);
+  /* The same lane by lane, for few outputs: lanes[i][o][16] += X_i ⊙ G_o tile by tile, G [t][out] not transposed; row
+   * `in` takes G itself, for the bias. Summing over the lanes is left to the caller. */
+  void (*grad_lanes)(int tiles, const real *x, size_t xs, int in, const real *g, size_t gs, int out, real *lanes);
   /* g_b += column sums of R. */
   void (*grad_b)(int tiles, const real *r, int out, real *gb);
 
-  /* y = gain ⊙ x + shift; gain NULL: y = x. */
-  void (*affine)(int tiles, int ch, const real *x, size_t xs, const real *gain, const real *shift, real *y, size_t ys);
   /* Layer norm over the channels without its affine part, eps 1e-5: xhat = (u - mean)/√(var + eps), rstd =
    * 1/√(var + eps) [t][1]. xhat may be u. Callers fold gain and shift into the next matrix. */
   void (*norm)(int tiles, int ch, const real *u, size_t us, real *xhat, size_t hs, real *rstd);
@@ -100,7 +121,12 @@ typedef struct kern {
   void (*norm_back)(int tiles, int ch, const real *gy, size_t gs, const real *xhat, size_t hs, const real *rstd,
                     const real *gain, const real *slope, size_t ss, real *gu, size_t us, real *lanes);
 
-  /* [cos θ, sin θ] : θ [t][c] → [t][2c]. */
+  /* Between [t][c] (stride xs) and rows [t][16][c]. */
+  void (*to_rows)(int tiles, int c, const real *x, size_t xs, real *rows);
+  void (*from_rows)(int tiles, int c, const real *rows, real *x, size_t xs);
+  /* Phases and what is gathered from them (θ, x, T, and the fields other, a, b, own_…, out below) are rows: [t][16][c],
+   * simplex by simplex, so that a neighbour's channels lie together.
+   * [cos θ, sin θ] : θ → [t][2c]. */
   void (*phasor)(int tiles, int c, const real *theta, real *cs, size_t ss);
   /* g_θ += cos θ ⊙ g_sin - sin θ ⊙ g_cos. */
   void (*phasor_back)(int tiles, int c, const real *cs, size_t ss, const real *g, size_t gs, real *g_theta);
@@ -108,10 +134,10 @@ typedef struct kern {
   void (*cond)(int tiles, int c, real scale, real *maps);
   /* g_pre from g_maps, maps the activated values. */
   void (*cond_back)(int tiles, int c, real scale, const real *maps, const real *g_maps, real *g_pre, size_t ps);
-  /* The network without phases: maps [t][3c] in place to [a, s, b] = [tanh drive, sigmoid gate, tanh lag], x [t][c] =
+  /* The network without phases: maps [t][3c] in place to [a, s, b] = [tanh drive, sigmoid gate, tanh lag], rows x =
    * s⊙a + b; turn (stride ts) = tanh gate unless NULL. */
   void (*carrier)(int tiles, int c, real *maps, real *x, real *turn, size_t ts);
-  /* g_pre from g_x [t][c] and, unless turn is NULL, g_turn [t][c]. */
+  /* g_pre from g_x and, unless turn is NULL, g_turn, both rows. */
   void (*carrier_back)(int tiles, int c, const real *maps, const real *g_x, const real *turn, size_t ts,
                        const real *g_turn, real *g_pre, size_t ps);
 

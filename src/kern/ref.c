@@ -7,21 +7,35 @@
 enum { W = KERN_LANES };
 static const double norm_eps = 1e-5;
 
-static void ref_mm(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
-                   real *y, size_t ys) {
-  for (int t = 0; t < tiles; t++, x += xs, y += ys)
-    for (int o = 0; o < out; o++)
+static double ref_dot(const kern_term *m, size_t tile, int o, int l) {
+  double s = 0;
+  for (int i = 0; i < m->in; i++)
+    s += (double)m->x[tile * m->xs + (size_t)(i * W + l)] * (double)m->w[(size_t)i * (size_t)m->ld + (size_t)o];
+  return s;
+}
+
+static void ref_mm_sum(const kern_sum *j) {
+  for (size_t t = 0; t < (size_t)j->tiles; t++)
+    for (int o = 0; o < j->out; o++)
       for (int l = 0; l < W; l++) {
-        double s = (add ? (double)y[o * W + l] : 0) + (b ? (double)b[o] : 0);
-        for (int i = 0; i < in; i++) s += (double)x[i * W + l] * (double)w[(size_t)i * (size_t)ld + (size_t)o];
-        y[o * W + l] = (real)s;
+        double s = j->base ? (double)j->base[t * j->bs + (size_t)(o * W + l)] : 0;
+        s = s * (j->gain ? (double)j->gain[o] : 1) + (j->shift ? (double)j->shift[o] : 0);
+        for (int q = 0; q < j->terms; q++) s += ref_dot(&j->term[q], t, o, l);
+        j->y[t * j->ys + (size_t)(o * W + l)] = (real)s;
       }
 }
 
-static void ref_mm_ahead(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b,
-                         int add, real *y, size_t ys, const real *ahead, size_t lines) {
-  (void)ahead, (void)lines;
-  ref_mm(tiles, x, xs, in, w, ld, out, b, add, y, ys);
+static void ref_mm(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
+                   real *y, size_t ys) {
+  ref_mm_sum(&(kern_sum){.tiles = tiles,
+                         .out = out,
+                         .terms = 1,
+                         .term = {{x, xs, in, w, ld}},
+                         .shift = b,
+                         .y = y,
+                         .ys = ys,
+                         .base = add ? y : NULL,
+                         .bs = ys});
 }
 
 static void ref_transpose(int tiles, const real *x, size_t xs, int ch, real *r) {
@@ -43,6 +57,14 @@ static void ref_grad_w(int tiles, const real *x, size_t xs, int in, const real *
     }
 }
 
+static void ref_grad_lanes(int tiles, const real *x, size_t xs, int in, const real *g, size_t gs, int out,
+                           real *lanes) {
+  for (int t = 0; t < tiles; t++, x += xs, g += gs)
+    for (int i = 0; i <= in; i++)
+      for (int o = 0; o < out; o++)
+        for (int l = 0; l < W; l++) lanes[(i * out + o) * W + l] += (i < in ? x[i * W + l] : 1) * g[o * W + l];
+}
+
 static void ref_grad_b(int tiles, const real *r, int out, real *gb) {
   size_t ldr = (size_t)kern_pad(out);
   for (size_t o = 0; o < ldr; o++) {
@@ -50,13 +72,6 @@ static void ref_grad_b(int tiles, const real *r, int out, real *gb) {
     for (int row = 0; row < tiles * W; row++) s += (double)r[(size_t)row * ldr + o];
     gb[o] = (real)s;
   }
-}
-
-static void ref_affine(int tiles, int ch, const real *x, size_t xs, const real *gain, const real *shift, real *y,
-                       size_t ys) {
-  for (int t = 0; t < tiles; t++, x += xs, y += ys)
-    for (int k = 0; k < ch; k++)
-      for (int l = 0; l < W; l++) y[k * W + l] = gain ? gain[k] * x[k * W + l] + shift[k] : x[k * W + l];
 }
 
 static void ref_norm(int tiles, int ch, const real *u, size_t us, real *xhat, size_t hs, real *rstd) {
@@ -145,16 +160,32 @@ static void ref_norm_back(int tiles, int ch, const real *gy, size_t gs, const re
     }
 }
 
+static void ref_to_rows(int tiles, int c, const real *x, size_t xs, real *rows) {
+  for (int t = 0; t < tiles; t++, x += xs, rows += c * W)
+    for (int e = 0; e < c * W; e++) rows[e % W * c + e / W] = x[e];
+}
+
+static void ref_from_rows(int tiles, int c, const real *rows, real *x, size_t xs) {
+  for (int t = 0; t < tiles; t++, x += xs, rows += c * W)
+    for (int e = 0; e < c * W; e++) x[e] = rows[e % W * c + e / W];
+}
+
 static void ref_phasor(int tiles, int c, const real *theta, real *cs, size_t ss) {
-  for (int t = 0; t < tiles; t++, theta += c * W, cs += ss) {
-    ref_map(KERN_COS, (size_t)(c * W), theta, cs);
-    ref_map(KERN_SIN, (size_t)(c * W), theta, cs + c * W);
-  }
+  for (int t = 0; t < tiles; t++, theta += c * W, cs += ss)
+    for (int k = 0; k < c; k++)
+      for (int l = 0; l < W; l++) {
+        ref_map(KERN_COS, 1, theta + l * c + k, cs + k * W + l);
+        ref_map(KERN_SIN, 1, theta + l * c + k, cs + (c + k) * W + l);
+      }
 }
 
 static void ref_phasor_back(int tiles, int c, const real *cs, size_t ss, const real *g, size_t gs, real *g_theta) {
   for (int t = 0; t < tiles; t++, cs += ss, g += gs, g_theta += c * W)
-    for (int e = 0; e < c * W; e++) g_theta[e] += cs[e] * g[c * W + e] - cs[c * W + e] * g[e];
+    for (int k = 0; k < c; k++)
+      for (int l = 0; l < W; l++) {
+        int e = k * W + l;
+        g_theta[l * c + k] += cs[e] * g[c * W + e] - cs[c * W + e] * g[e];
+      }
 }
 
 static void ref_cond(int tiles, int c, real scale, real *maps) {
@@ -179,7 +210,7 @@ static void ref_carrier(int tiles, int c, real *maps, real *x, real *turn, size_
     ref_map(KERN_TANH, n, maps, maps);
     ref_map(KERN_SIGMOID, n, maps + n, maps + n);
     ref_map(KERN_TANH, n, maps + 2 * n, maps + 2 * n);
-    for (size_t e = 0; e < n; e++) x[e] = maps[n + e] * maps[e] + maps[2 * n + e];
+    for (size_t e = 0; e < n; e++) x[e % W * (size_t)c + e / W] = maps[n + e] * maps[e] + maps[2 * n + e];
   }
 }
 
@@ -188,10 +219,11 @@ static void ref_carrier_back(int tiles, int c, const real *maps, const real *g_x
   size_t n = (size_t)(c * W);
   for (int t = 0; t < tiles; t++, maps += 3 * n, g_x += n, g_pre += ps)
     for (size_t e = 0; e < n; e++) {
+      size_t row = e % W * (size_t)c + e / W;
       real a = maps[e], s = maps[n + e], b = maps[2 * n + e], v = turn ? turn[(size_t)t * ts + e] : 0;
-      g_pre[e] = g_x[e] * s * (1 - a * a);
-      g_pre[n + e] = g_x[e] * a * (s * (1 - s)) + (turn ? g_turn[(size_t)t * n + e] * (1 - v * v) : 0);
-      g_pre[2 * n + e] = g_x[e] * (1 - b * b);
+      g_pre[e] = g_x[row] * s * (1 - a * a);
+      g_pre[n + e] = g_x[row] * a * (s * (1 - s)) + (turn ? g_turn[(size_t)t * n + row] * (1 - v * v) : 0);
+      g_pre[2 * n + e] = g_x[row] * (1 - b * b);
     }
 }
 
@@ -201,7 +233,7 @@ static real gathered(const kern_gather *list, int t, const real *x, int k, int l
   if (!list) return 0;
   for (int32_t p = list->start[t]; p < list->start[t + 1]; p++) {
     uint32_t at = list->at[(size_t)p * W + (size_t)l];
-    real v = x[(at & 0x7fffffffU) + (uint32_t)(k * W)];
+    real v = x[(at & 0x7fffffffU) + (uint32_t)k];
     s += list->val ? list->val[(size_t)p * W + (size_t)l] * v : at >> 31 ? -v : v;
   }
   return s;
@@ -213,7 +245,7 @@ static void ref_rel_sin(int first, int last, int c, const kern_gather *list, con
     for (int k = 0; k < c; k++)
       for (int l = 0; l < W; l++) {
         const real *m = maps + (size_t)t * (size_t)(3 * c * W) + k * W + l;
-        size_t e = (size_t)(t * c + k) * W + (size_t)l;
+        size_t e = (size_t)(t * W + l) * (size_t)c + (size_t)k;
         out[e] = (real)sin((double)(gathered(list, t, other, k, l) + s * m[c * W] * theta[e] - m[2 * c * W]));
       }
 }
@@ -223,7 +255,7 @@ static void ref_rel_step(int first, int last, int c, const kern_gather *up, cons
   for (int t = first; t < last; t++)
     for (int k = 0; k < c; k++)
       for (int l = 0; l < W; l++) {
-        size_t e = (size_t)(t * c + k) * W + (size_t)l;
+        size_t e = (size_t)(t * W + l) * (size_t)c + (size_t)k;
         real back = gathered(up, t, a, k, l) + gathered(down, t, b, k, l);
         out[e] = theta[e] - tau * (maps[(size_t)t * (size_t)(3 * c * W) + (size_t)(k * W + l)] + sigma * back);
       }
@@ -235,7 +267,8 @@ static void ref_rel_sin_back(int first, int last, int c, const kern_gather *list
   for (int t = first; t < last; t++)
     for (int k = 0; k < c; k++)
       for (int l = 0; l < W; l++) {
-        size_t at = (size_t)t * (size_t)(3 * c * W) + (size_t)(k * W + l), e = (size_t)(t * c + k) * W + (size_t)l;
+        size_t at = (size_t)t * (size_t)(3 * c * W) + (size_t)(k * W + l),
+               e = (size_t)(t * W + l) * (size_t)c + (size_t)k;
         const real *m = maps + at;
         real x = gathered(list, t, other, k, l) + s * m[c * W] * theta[e] - m[2 * c * W];
         real v = gathered(adj, t, tt, k, l);
@@ -251,7 +284,7 @@ static void ref_rel_step_back(int first, int last, int c, const kern_gather *up,
   for (int t = first; t < last; t++)
     for (int k = 0; k < c; k++)
       for (int l = 0; l < W; l++) {
-        size_t e = (size_t)(t * c + k) * W + (size_t)l;
+        size_t e = (size_t)(t * W + l) * (size_t)c + (size_t)k;
         real own = (own_b ? own_b[e] : 0) - (own_a ? own_a[e] : 0);
         real gate = maps[(size_t)t * (size_t)(3 * c * W) + (size_t)(c * W + k * W + l)];
         tt[e] += gathered(up, t, a, k, l) + gathered(down, t, b, k, l) + gate * own;
@@ -262,7 +295,8 @@ static void ref_rel_drive_back(int first, int last, int c, real tau, const real 
                                real *dot) {
   for (int t = first; t < last; t++)
     for (int e = 0; e < c * W; e++) {
-      size_t at = (size_t)t * (size_t)(3 * c * W) + (size_t)e, here = (size_t)t * (size_t)(c * W) + (size_t)e;
+      size_t at = (size_t)t * (size_t)(3 * c * W) + (size_t)e,
+             here = (size_t)(t * W + e % W) * (size_t)c + (size_t)(e / W);
       g_maps[at] -= tau * tt[here];
       dot[e % W] += maps[at] * tt[here];
     }
@@ -273,7 +307,7 @@ static void ref_rel_alone(int first, int last, int c, real tau, real sigma, cons
   for (int t = first; t < last; t++)
     for (int e = 0; e < c * W; e++) {
       const real *m = maps + (size_t)t * (size_t)(3 * c * W) + e;
-      size_t at = (size_t)t * (size_t)(c * W) + (size_t)e;
+      size_t at = (size_t)(t * W + e % W) * (size_t)c + (size_t)(e / W);
       real x = m[c * W] * theta[at] - m[2 * c * W];
       out[at] = theta[at] - tau * (m[0] + sigma * (real)sin((double)x));
     }
@@ -283,7 +317,8 @@ static void ref_rel_alone_back(int first, int last, int c, real tau, real sigma,
                                real *tt, real *g_maps, real *dot) {
   for (int t = first; t < last; t++)
     for (int e = 0; e < c * W; e++) {
-      size_t at = (size_t)t * (size_t)(c * W) + (size_t)e, three = (size_t)t * (size_t)(3 * c * W) + (size_t)e;
+      size_t at = (size_t)(t * W + e % W) * (size_t)c + (size_t)(e / W),
+             three = (size_t)t * (size_t)(3 * c * W) + (size_t)e;
       const real *m = maps + three;
       real x = m[c * W] * theta[at] - m[2 * c * W], r = -tau * sigma * (real)cos((double)x) * tt[at];
       g_maps[three] -= tau * tt[at];
@@ -328,15 +363,17 @@ static double ref_peak(size_t rounds, real *sink) {
 const kern kern_ref = {
     .name = "ref",
     .mm = ref_mm,
-    .mm_ahead = ref_mm_ahead,
+    .mm_sum = ref_mm_sum,
     .transpose = ref_transpose,
     .grad_w = ref_grad_w,
+    .grad_lanes = ref_grad_lanes,
     .grad_b = ref_grad_b,
-    .affine = ref_affine,
     .norm = ref_norm,
     .gelu_norm = ref_gelu_norm,
     .gelu_norm_keep = ref_gelu_norm_keep,
     .norm_back = ref_norm_back,
+    .to_rows = ref_to_rows,
+    .from_rows = ref_from_rows,
     .phasor = ref_phasor,
     .phasor_back = ref_phasor_back,
     .cond = ref_cond,

@@ -4,15 +4,6 @@
 
 #include "kern/fast/vmath.h"
 
-static void fast_affine(int tiles, int ch, const float *x, size_t xs, const float *gain, const float *shift, float *y,
-                        size_t ys) {
-  for (int t = 0; t < tiles; t++, x += xs, y += ys)
-    for (int k = 0; k < ch; k++) UNROLL for (int v = 0; v < TV; v++) {
-        vf a = vload(x + k * LANES + v * VL);
-        vstore(y + k * LANES + v * VL, gain ? vfma(vset(gain[k]), a, vset(shift[k])) : a);
-      }
-}
-
 /* Running sums over the channels of d = x - x_0 and d², two of each. Shifted by the first channel the variance needs no
  * second pass: (mean - x_0)² ≤ ch·var, so at most that factor is lost. */
 typedef struct {
@@ -154,24 +145,6 @@ static void fast_norm_back(int tiles, int ch, const float *gy, size_t gs, const 
   }
 }
 
-static void fast_phasor(int tiles, int c, const float *theta, float *cs, size_t ss) {
-  for (int t = 0; t < tiles; t++, theta += c * LANES, cs += ss)
-    for (int e = 0; e < c * LANES; e += VL) {
-      vf s, k;
-      vsincos(vload(theta + e), &s, &k);
-      vstore(cs + e, k);
-      vstore(cs + c * LANES + e, s);
-    }
-}
-
-static void fast_phasor_back(int tiles, int c, const float *cs, size_t ss, const float *g, size_t gs, float *g_theta) {
-  for (int t = 0; t < tiles; t++, cs += ss, g += gs, g_theta += c * LANES)
-    for (int e = 0; e < c * LANES; e += VL) {
-      vf sum = vfma(vload(cs + e), vload(g + c * LANES + e), vload(g_theta + e));
-      vstore(g_theta + e, vfnma(vload(cs + c * LANES + e), vload(g + e), sum));
-    }
-}
-
 static void fast_cond(int tiles, int c, float scale, float *maps) {
   for (int t = 0; t < tiles; t++, maps += 3 * c * LANES)
     for (int e = c * LANES; e < 3 * c * LANES; e += VL) {
@@ -190,37 +163,6 @@ static void fast_cond_back(int tiles, int c, float scale, const float *maps, con
       vstore(g_pre + e, vload(g_maps + e));
       vstore(g_pre + n + e, vmul(vload(g_maps + n + e), vfnma(gate, gate, one)));
       vstore(g_pre + 2 * n + e, vmul(vload(g_maps + 2 * n + e), vfnma(vmul(lag, inverse), lag, top)));
-    }
-}
-
-static void fast_carrier(int tiles, int c, float *maps, float *x, float *turn, size_t ts) {
-  int n = c * LANES;
-  for (int t = 0; t < tiles; t++, maps += 3 * n, x += n)
-    for (int e = 0; e < n; e += VL) {
-      vf gate = vload(maps + n + e), a = vtanh(vload(maps + e)), s = vsigmoid(gate), b = vtanh(vload(maps + 2 * n + e));
-      if (turn) vstore(turn + (size_t)t * ts + e, vtanh(gate));
-      vstore(maps + e, a);
-      vstore(maps + n + e, s);
-      vstore(maps + 2 * n + e, b);
-      vstore(x + e, vfma(s, a, b));
-    }
-}
-
-static void fast_carrier_back(int tiles, int c, const float *maps, const float *g_x, const float *turn, size_t ts,
-                              const float *g_turn, float *g_pre, size_t ps) {
-  vf one = vset(1);
-  int n = c * LANES;
-  for (int t = 0; t < tiles; t++, maps += 3 * n, g_x += n, g_pre += ps)
-    for (int e = 0; e < n; e += VL) {
-      vf a = vload(maps + e), s = vload(maps + n + e), b = vload(maps + 2 * n + e), g = vload(g_x + e);
-      vf gate = vmul(vmul(g, a), vfnma(s, s, s));
-      if (turn) {
-        vf v = vload(turn + (size_t)t * ts + e);
-        gate = vfma(vload(g_turn + t * n + e), vfnma(v, v, one), gate);
-      }
-      vstore(g_pre + e, vmul(vmul(g, s), vfnma(a, a, one)));
-      vstore(g_pre + n + e, gate);
-      vstore(g_pre + 2 * n + e, vmul(g, vfnma(b, b, one)));
     }
 }
 

@@ -4,62 +4,90 @@
 #define KERN_FAST_PRODUCT_H
 
 #include "kern/fast/vec.h"
+#include "kern/kern.h"
 
+typedef vf mm_sums[MM_T * TV][MM_O];
+
+/* s = gain ⊙ base + shift for T tiles × O outputs from output o on. */
+INLINE void mm_start(const kern_sum *j, int T, int O, size_t tile, int o, mm_sums s) {
+  UNROLL for (int k = 0; k < O; k++) s[0][k] = vset(0);
+  if (j->shift) UNROLL for (int k = 0; k < O; k++) s[0][k] = vset(j->shift[o + k]);
+  UNROLL for (int k = 0; k < O; k++) UNROLL for (int t = 1; t < T * TV; t++) s[t][k] = s[0][k];
+  if (!j->base) return;
+  const float *base = j->base + tile * j->bs + (size_t)(o * LANES);
+  vf gain[MM_O];
+  UNROLL for (int k = 0; k < O; k++) gain[k] = vset(1);
+  if (j->gain) UNROLL for (int k = 0; k < O; k++) gain[k] = vset(j->gain[o + k]);
+  UNROLL for (int k = 0; k < O; k++) UNROLL for (int t = 0; t < T * TV; t++) s[t][k] =
+      vfma(gain[k], vload(base + (size_t)(t / TV) * j->bs + (size_t)(k * LANES + t % TV * VL)), s[t][k]);
+}
+
+/* Which line to bring next: array and line. Behind the last array it stays on one line that is in cache. */
 typedef struct {
-  int in, out, ld, add;
-  const float *w, *b;
-  size_t xs, ys;
-  const char *ahead, *ahead_end;
-} mm_job;
+  int array;
+  size_t line;
+} mm_ahead;
+
+INLINE const char *mm_next(const kern_sum *j, mm_ahead *a, size_t *step) {
+  if (a->array < 2 && a->line >= j->lines[a->array]) *a = (mm_ahead){a->array + 1, 0};
+  int there = a->array < 2 && a->line < j->lines[a->array];
+  *step = there ? 64 : 0;
+  return there ? (const char *)j->ahead[a->array] + 64 * a->line : (const char *)j->y;
+}
 
 /* T tiles × O outputs from output o on. T and O are constants at every call. */
-INLINE void mm_panel(mm_job *j, int T, int O, const float *x, float *y, int o) {
-  vf s[MM_T * TV][MM_O];
-  UNROLL for (int k = 0; k < O; k++) {
-    vf b = j->b ? vset(j->b[o + k]) : vset(0);
-    UNROLL for (int t = 0; t < T * TV; t++) {
-      const float *old = y + (size_t)(t / TV) * j->ys + (size_t)((o + k) * LANES + t % TV * VL);
-      s[t][k] = j->add ? vadd(vload(old), b) : b;
+INLINE void mm_panel(const kern_sum *j, int T, int O, size_t tile, int o, mm_ahead *a) {
+  mm_sums s;
+  size_t more;
+  const char *next = mm_next(j, a, &more);
+  mm_start(j, T, O, tile, o, s);
+  for (int q = 0; q < j->terms; q++) {
+    size_t xs = j->term[q].xs, ld = (size_t)j->term[q].ld;
+    a->line += (size_t)j->term[q].in;
+    const float *x = j->term[q].x + tile * xs, *w = j->term[q].w + o, *end = x + j->term[q].in * LANES;
+    _Pragma("GCC unroll 4") for (; x < end; x += LANES, w += ld, next += more) {
+      vf v[MM_T * TV];
+      if (T > 1) __builtin_prefetch(next, 0, 2);
+      UNROLL for (int t = 0; t < T * TV; t++) v[t] = vload(x + (size_t)(t / TV) * xs + (size_t)(t % TV * VL));
+      UNROLL for (int k = 0; k < O; k++) {
+        vf b = vset(w[k]);
+        UNROLL for (int t = 0; t < T * TV; t++) s[t][k] = vfma(v[t], b, s[t][k]);
+      }
     }
   }
-  const float *w = j->w + o;
-  const char *ahead = j->ahead;
-  j->ahead = ahead < j->ahead_end ? ahead + 64 * (size_t)j->in : ahead;
-  _Pragma("GCC unroll 4") for (int i = 0; i < j->in; i++, w += j->ld) {
-    vf v[MM_T * TV];
-    if (T > 1) __builtin_prefetch(ahead + 64 * (size_t)i, 0, 2);
-    UNROLL for (int t = 0; t < T * TV; t++) v[t] =
-        vload(x + (size_t)(t / TV) * j->xs + (size_t)(i * LANES + t % TV * VL));
-    UNROLL for (int k = 0; k < O; k++) {
-      vf b = vset(w[k]);
-      UNROLL for (int t = 0; t < T * TV; t++) s[t][k] = vfma(v[t], b, s[t][k]);
-    }
-  }
+  float *y = j->y + tile * j->ys;
   UNROLL for (int k = 0; k < O; k++) UNROLL for (int t = 0; t < T * TV; t++)
       vstore(y + (size_t)(t / TV) * j->ys + (size_t)((o + k) * LANES + t % TV * VL), s[t][k]);
 }
 
-INLINE void mm_tiles(mm_job *j, int T, const float *x, float *y) {
+/* Panels of MM_O outputs, then of 4, 2, 1; two of 4 rather than 6 and 2, which would wait for its own sums. */
+INLINE void mm_tiles(const kern_sum *j, int T, size_t tile, mm_ahead *ahead) {
   int o = 0;
-  for (; o + MM_O <= j->out; o += MM_O) mm_panel(j, T, MM_O, x, y, o);
-  if (MM_O > 4 && j->out - o >= 4) mm_panel(j, T, MM_O > 4 ? 4 : 1, x, y, o), o += 4;
-  if (j->out - o >= 2) mm_panel(j, T, 2, x, y, o), o += 2;
-  if (j->out - o >= 1) mm_panel(j, T, 1, x, y, o);
+  for (; o + MM_O <= j->out && j->out - o != 8; o += MM_O) mm_panel(j, T, MM_O, tile, o, ahead);
+  for (; MM_O > 4 && o + 4 <= j->out; o += 4) mm_panel(j, T, MM_O > 4 ? 4 : 1, tile, o, ahead);
+  if (j->out - o >= 2) mm_panel(j, T, 2, tile, o, ahead), o += 2;
+  if (j->out - o >= 1) mm_panel(j, T, 1, tile, o, ahead);
 }
 
-static void fast_mm_ahead(int tiles, const float *x, size_t xs, int in, const float *w, int ld, int out, const float *b,
-                          int add, float *y, size_t ys, const float *ahead, size_t lines) {
-  const char *first = (const char *)ahead;
-  mm_job j = {in, out, ld, add, w, b, xs, ys, first, first + 64 * lines};
+static void fast_mm_sum(const kern_sum *j) {
+  mm_ahead ahead = {0, 0};
   int t = 0;
-  for (; t + MM_T <= tiles; t += MM_T) mm_tiles(&j, MM_T, x + (size_t)t * xs, y + (size_t)t * ys);
-  if (MM_T > 2 && t + 2 <= tiles) mm_tiles(&j, MM_T > 2 ? 2 : 1, x + (size_t)t * xs, y + (size_t)t * ys), t += 2;
-  if (t < tiles) mm_tiles(&j, 1, x + (size_t)t * xs, y + (size_t)t * ys);
+  for (; t + MM_T <= j->tiles; t += MM_T) mm_tiles(j, MM_T, (size_t)t, &ahead);
+  for (; MM_T > 2 && t + 2 <= j->tiles; t += 2) mm_tiles(j, MM_T > 2 ? 2 : 1, (size_t)t, &ahead);
+  for (; t < j->tiles; t++) mm_tiles(j, 1, (size_t)t, &ahead);
 }
 
 static void fast_mm(int tiles, const float *x, size_t xs, int in, const float *w, int ld, int out, const float *b,
                     int add, float *y, size_t ys) {
-  fast_mm_ahead(tiles, x, xs, in, w, ld, out, b, add, y, ys, x, 0);
+  fast_mm_sum(&(kern_sum){.tiles = tiles,
+                          .out = out,
+                          .terms = 1,
+                          .term = {{x, xs, in, w, ld}},
+                          .shift = b,
+                          .y = y,
+                          .ys = ys,
+                          .base = add ? y : NULL,
+                          .bs = ys});
 }
 
 static void fast_transpose(int tiles, const float *x, size_t xs, int ch, float *r) {
@@ -88,9 +116,13 @@ INLINE void grad_panel(int tiles, int I, int V, const float *x, size_t xs, const
       vstore(gw + (size_t)i * ldr + (size_t)(v * VL), s[i][v]);
 }
 
+/* Panels of GW_I rows, then of 8, 4, 1; two of 8 rather than 12 and 4, which would wait for its own sums. */
 INLINE void grad_columns(int tiles, int V, const float *x, size_t xs, int in, const float *r, size_t ldr, float *gw) {
   int i = 0;
-  for (; i + GW_I <= in; i += GW_I) grad_panel(tiles, GW_I, V, x + i * LANES, xs, r, ldr, gw + (size_t)i * ldr);
+  for (; i + GW_I <= in && in - i != 16; i += GW_I)
+    grad_panel(tiles, GW_I, V, x + i * LANES, xs, r, ldr, gw + (size_t)i * ldr);
+  for (; GW_I > 8 && i + 8 <= in; i += 8)
+    grad_panel(tiles, GW_I > 8 ? 8 : 1, V, x + i * LANES, xs, r, ldr, gw + (size_t)i * ldr);
   for (; i + 4 <= in; i += 4) grad_panel(tiles, 4, V, x + i * LANES, xs, r, ldr, gw + (size_t)i * ldr);
   for (; i < in; i++) grad_panel(tiles, 1, V, x + i * LANES, xs, r, ldr, gw + (size_t)i * ldr);
 }
@@ -99,6 +131,41 @@ static void fast_grad_w(int tiles, const float *x, size_t xs, int in, const floa
   int pad = (out + LANES - 1) / LANES * LANES, o = 0;
   for (; o + GW_V * VL <= pad; o += GW_V * VL) grad_columns(tiles, GW_V, x, xs, in, r + o, (size_t)pad, gw + o);
   for (; o < pad; o += VL) grad_columns(tiles, 1, x, xs, in, r + o, (size_t)pad, gw + o);
+}
+
+/* I rows × O outputs of lane sums over all tiles; `ones`: the row of the bias. */
+INLINE void lane_panel(int tiles, int I, int O, int ones, const float *x, size_t xs, const float *g, size_t gs, int out,
+                       float *lanes) {
+  vf s[GL_I][GL_O];
+  UNROLL for (int i = 0; i < I; i++) UNROLL for (int o = 0; o < O; o++) s[i][o] = vload(lanes + (i * out + o) * LANES);
+  for (int t = 0; t < tiles; t++, x += xs, g += gs) {
+    vf d[GL_O];
+    UNROLL for (int o = 0; o < O; o++) d[o] = vload(g + o * LANES);
+    UNROLL for (int i = 0; i < I; i++) {
+      vf a = ones ? vset(1) : vload(x + i * LANES);
+      UNROLL for (int o = 0; o < O; o++) s[i][o] = vfma(a, d[o], s[i][o]);
+    }
+  }
+  UNROLL for (int i = 0; i < I; i++) UNROLL for (int o = 0; o < O; o++) vstore(lanes + (i * out + o) * LANES, s[i][o]);
+}
+
+INLINE void lane_columns(int tiles, int O, const float *x, size_t xs, int in, const float *g, size_t gs, int out,
+                         float *lanes) {
+  int i = 0;
+  for (; i + GL_I <= in; i += GL_I, lanes += GL_I * out * LANES)
+    lane_panel(tiles, GL_I, O, 0, x + i * LANES, xs, g, gs, out, lanes);
+  for (; i < in; i++, lanes += out * LANES) lane_panel(tiles, 1, O, 0, x + i * LANES, xs, g, gs, out, lanes);
+  lane_panel(tiles, 1, O, 1, x, xs, g, gs, out, lanes);
+}
+
+static void fast_grad_lanes(int tiles, const float *x, size_t xs, int in, const float *g, size_t gs, int out,
+                            float *lanes) {
+  for (int v = 0; v < LANES; v += VL) {
+    int o = 0;
+    for (; o + GL_O <= out; o += GL_O)
+      lane_columns(tiles, GL_O, x + v, xs, in, g + o * LANES + v, gs, out, lanes + o * LANES + v);
+    for (; o < out; o++) lane_columns(tiles, 1, x + v, xs, in, g + o * LANES + v, gs, out, lanes + o * LANES + v);
+  }
 }
 
 static void fast_grad_b(int tiles, const float *r, int out, float *gb) {

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 typedef __m256 vf;
 typedef __m256i vi;
-enum { VL = 8, MM_T = 1, MM_O = 6, GW_I = 6, GW_V = 2 };
+enum { VL = 8, MM_T = 1, MM_O = 6, GW_I = 6, GW_V = 2, GL_I = 4, GL_O = 3 };
 INLINE vf vset(float a) {
   return _mm256_set1_ps(a);
 }
@@ -95,6 +95,52 @@ INLINE void vsumsq(vf a, double *lanes) {
   __m256d lo = _mm256_cvtps_pd(_mm256_castps256_ps128(a)), hi = _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1));
   _mm256_storeu_pd(lanes, _mm256_fmadd_pd(lo, lo, _mm256_loadu_pd(lanes)));
   _mm256_storeu_pd(lanes + 4, _mm256_fmadd_pd(hi, hi, _mm256_loadu_pd(lanes + 4)));
+}
+INLINE void vistore(void *p, vi a) {
+  _mm256_storeu_si256(p, a);
+}
+INLINE __m128 vpair(const float *x, const uint32_t *at) {
+  __m128 low = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)(x + at[0])));
+  return _mm_loadh_pi(low, (const __m64 *)(const void *)(x + at[1]));
+}
+INLINE vf vload_pairs(const float *x, const uint32_t *at) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(vpair(x, at)), vpair(x, at + 4), 1);
+}
+INLINE vf vload_quads(const float *x, const uint32_t *at) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(x + at[0])), _mm_loadu_ps(x + at[4]), 1);
+}
+INLINE void vstore_quads(float *x, size_t stride, vf a) {
+  _mm_storeu_ps(x, _mm256_castps256_ps128(a));
+  _mm_storeu_ps(x + 4 * stride, _mm256_extractf128_ps(a, 1));
+}
+INLINE vf vevens(vf a, vf b) {
+  return _mm256_shuffle_ps(a, b, 0x88);
+}
+INLINE vf vodds(vf a, vf b) {
+  return _mm256_shuffle_ps(a, b, 0xdd);
+}
+INLINE vf vlows(vf a, vf b) {
+  return _mm256_unpacklo_ps(a, b);
+}
+INLINE vf vhighs(vf a, vf b) {
+  return _mm256_unpackhi_ps(a, b);
+}
+INLINE vf vlow_pairs(vf a, vf b) {
+  return _mm256_shuffle_ps(a, b, 0x44);
+}
+INLINE vf vhigh_pairs(vf a, vf b) {
+  return _mm256_shuffle_ps(a, b, 0xee);
+}
+INLINE void vpairs_get(const float *x, vf *p) {
+  vf a = vload(x), b = vload(x + VL);
+  vf low = _mm256_permute2f128_ps(a, b, 0x20), high = _mm256_permute2f128_ps(a, b, 0x31);
+  p[0] = vevens(low, high);
+  p[1] = vodds(low, high);
+}
+INLINE void vpairs_put(float *x, const vf *p) {
+  vf low = vlows(p[0], p[1]), high = vhighs(p[0], p[1]);
+  vstore(x, _mm256_permute2f128_ps(low, high, 0x20));
+  vstore(x + VL, _mm256_permute2f128_ps(low, high, 0x31));
 }
 INLINE void vtranspose(const float *src, size_t ss, int rows, float *dst, size_t ds) {
   vf a[8], b[8];

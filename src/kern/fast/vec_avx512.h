@@ -5,7 +5,7 @@
 #include <immintrin.h>
 typedef __m512 vf;
 typedef __m512i vi;
-enum { VL = 16, MM_T = 4, MM_O = 6, GW_I = 12, GW_V = 2 };
+enum { VL = 16, MM_T = 4, MM_O = 6, GW_I = 12, GW_V = 2, GL_I = 4, GL_O = 6 };
 INLINE vf vset(float a) {
   return _mm512_set1_ps(a);
 }
@@ -100,6 +100,63 @@ INLINE void vsumsq(vf a, double *lanes) {
   __m512d lo = _mm512_cvtps_pd(_mm512_castps512_ps256(a)), hi = _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1));
   _mm512_storeu_pd(lanes, _mm512_fmadd_pd(lo, lo, _mm512_loadu_pd(lanes)));
   _mm512_storeu_pd(lanes + 8, _mm512_fmadd_pd(hi, hi, _mm512_loadu_pd(lanes + 8)));
+}
+INLINE void vistore(void *p, vi a) {
+  _mm512_storeu_si512(p, a);
+}
+/* In every 128-bit group m: the two floats at x[at[4m]], then the two at x[at[4m+1]]. */
+INLINE __m128 vpair(const float *x, const uint32_t *at) {
+  __m128 low = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)(x + at[0])));
+  return _mm_loadh_pi(low, (const __m64 *)(const void *)(x + at[1]));
+}
+INLINE vf vload_pairs(const float *x, const uint32_t *at) {
+  __m256 low = _mm256_insertf128_ps(_mm256_castps128_ps256(vpair(x, at)), vpair(x, at + 4), 1);
+  __m256 high = _mm256_insertf128_ps(_mm256_castps128_ps256(vpair(x, at + 8)), vpair(x, at + 12), 1);
+  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+}
+/* In every 128-bit group m: the four floats at x[at[4m]]; and back, to x[4m·stride]. */
+INLINE vf vload_quads(const float *x, const uint32_t *at) {
+  __m256 low = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(x + at[0])), _mm_loadu_ps(x + at[4]), 1);
+  __m256 high = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(x + at[8])), _mm_loadu_ps(x + at[12]), 1);
+  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+}
+INLINE void vstore_quads(float *x, size_t stride, vf a) {
+  _mm_storeu_ps(x, _mm512_castps512_ps128(a));
+  _mm_storeu_ps(x + 4 * stride, _mm512_extractf32x4_ps(a, 1));
+  _mm_storeu_ps(x + 8 * stride, _mm512_extractf32x4_ps(a, 2));
+  _mm_storeu_ps(x + 12 * stride, _mm512_extractf32x4_ps(a, 3));
+}
+/* Within 128-bit groups: the even places of a then of b, the odd ones, a and b in turns from the low and the high half,
+ * and the low and high halves of both. */
+INLINE vf vevens(vf a, vf b) {
+  return _mm512_shuffle_ps(a, b, 0x88);
+}
+INLINE vf vodds(vf a, vf b) {
+  return _mm512_shuffle_ps(a, b, 0xdd);
+}
+INLINE vf vlows(vf a, vf b) {
+  return _mm512_unpacklo_ps(a, b);
+}
+INLINE vf vhighs(vf a, vf b) {
+  return _mm512_unpackhi_ps(a, b);
+}
+INLINE vf vlow_pairs(vf a, vf b) {
+  return _mm512_shuffle_ps(a, b, 0x44);
+}
+INLINE vf vhigh_pairs(vf a, vf b) {
+  return _mm512_shuffle_ps(a, b, 0xee);
+}
+/* 2·VL floats to two planes and back. */
+INLINE void vpairs_get(const float *x, vf *p) {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  vf a = vload(x), b = vload(x + VL);
+  p[0] = _mm512_permutex2var_ps(a, even, b);
+  p[1] = _mm512_permutex2var_ps(a, _mm512_or_si512(even, _mm512_set1_epi32(1)), b);
+}
+INLINE void vpairs_put(float *x, const vf *p) {
+  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  vstore(x, _mm512_permutex2var_ps(p[0], low, p[1]));
+  vstore(x + VL, _mm512_permutex2var_ps(p[0], _mm512_add_epi32(low, _mm512_set1_epi32(8)), p[1]));
 }
 /* dst[l·ds + k] = src[k·ss + l] for a block of VL × VL; rows k ≥ rows count as zero. */
 INLINE void vtranspose(const float *src, size_t ss, int rows, float *dst, size_t ds) {

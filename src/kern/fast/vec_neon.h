@@ -5,7 +5,7 @@
 #include <arm_neon.h>
 typedef float32x4_t vf;
 typedef int32x4_t vi;
-enum { VL = 4, MM_T = 1, MM_O = 4, GW_I = 6, GW_V = 4 };
+enum { VL = 4, MM_T = 1, MM_O = 4, GW_I = 6, GW_V = 4, GL_I = 4, GL_O = 6 };
 INLINE vf vset(float a) {
   return vdupq_n_f32(a);
 }
@@ -96,6 +96,45 @@ INLINE void vsumsq(vf a, double *lanes) {
   float64x2_t lo = vcvt_f64_f32(vget_low_f32(a)), hi = vcvt_high_f64_f32(a);
   vst1q_f64(lanes, vfmaq_f64(vld1q_f64(lanes), lo, lo));
   vst1q_f64(lanes + 2, vfmaq_f64(vld1q_f64(lanes + 2), hi, hi));
+}
+INLINE void vistore(void *p, vi a) {
+  vst1q_s32(p, a);
+}
+INLINE vf vload_pairs(const float *x, const uint32_t *at) {
+  return vcombine_f32(vld1_f32(x + at[0]), vld1_f32(x + at[1]));
+}
+INLINE vf vload_quads(const float *x, const uint32_t *at) {
+  return vld1q_f32(x + at[0]);
+}
+INLINE void vstore_quads(float *x, size_t stride, vf a) {
+  (void)stride;
+  vst1q_f32(x, a);
+}
+INLINE vf vevens(vf a, vf b) {
+  return vuzp1q_f32(a, b);
+}
+INLINE vf vodds(vf a, vf b) {
+  return vuzp2q_f32(a, b);
+}
+INLINE vf vlows(vf a, vf b) {
+  return vzip1q_f32(a, b);
+}
+INLINE vf vhighs(vf a, vf b) {
+  return vzip2q_f32(a, b);
+}
+INLINE vf vlow_pairs(vf a, vf b) {
+  return vcombine_f32(vget_low_f32(a), vget_low_f32(b));
+}
+INLINE vf vhigh_pairs(vf a, vf b) {
+  return vcombine_f32(vget_high_f32(a), vget_high_f32(b));
+}
+INLINE void vpairs_get(const float *x, vf *p) {
+  float32x4x2_t a = vld2q_f32(x);
+  p[0] = a.val[0];
+  p[1] = a.val[1];
+}
+INLINE void vpairs_put(float *x, const vf *p) {
+  vst2q_f32(x, (float32x4x2_t){{p[0], p[1]}});
 }
 INLINE void vtranspose(const float *src, size_t ss, int rows, float *dst, size_t ds) {
   vf a[4];
