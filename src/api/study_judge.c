@@ -15,9 +15,13 @@ typedef dkho_status (*part_maker)(study *s, const void *what, json_t **out);
 static dkho_status part(study *s, const char *path, part_maker make, const void *what, json_t **out) {
   *out = NULL;
   if (file_exists(path)) return config_load_json(path, out);
-  TRY(make(s, what, out));
-  if (!*out) *out = json_object(); /* nothing to say is said once */
-  return config_save_json(json_incref(*out), path, 1);
+  dkho_status st = make(s, what, out);
+  if (st == DKHO_OK && !*out) *out = json_object(); /* nothing to say is said once */
+  if (st == DKHO_OK) st = config_save_json(json_incref(*out), path, 1);
+  if (st == DKHO_OK) return DKHO_OK;
+  json_decref(*out);
+  *out = NULL;
+  return st;
 }
 
 /* ---- rows to compare with ---- */

@@ -262,10 +262,15 @@ static LANES_INLINE void eliminate(const csr *a, int64_t i, double diagonal, lan
   x[i] = sum * diagonal;
 }
 
-LANES_CLONES void chol_wide_solve(const chol_wide *f, double *x, double *room) {
+static LANES_CLONES void solve_wide(const chol_wide *f, double *x, double *room) {
   lanes *out = (lanes *)x, *y = (lanes *)room;
   for (int64_t i = 0; i < f->n; i++) y[i] = out[f->perm[i]];
   for (int64_t i = 0; i < f->n; i++) eliminate(&f->rows, i, f->diagonal[i], y);
   for (int64_t i = f->n - 1; i >= 0; i--) eliminate(&f->cols, i, f->diagonal[i], y);
   for (int64_t i = 0; i < f->n; i++) out[f->perm[i]] = y[i];
+}
+
+/* Clones are exported whatever their visibility, unless static. */
+void chol_wide_solve(const chol_wide *f, double *x, double *room) {
+  solve_wide(f, x, room);
 }
