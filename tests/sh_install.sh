@@ -14,7 +14,7 @@ export PKG_CONFIG_PATH=$lib/pkgconfig LD_LIBRARY_PATH=$lib
 san=""; if grep -q 'DKHO_SANITIZE:BOOL=ON' "$build/CMakeCache.txt"; then san="-fsanitize=address,undefined"; fi
 # shellcheck disable=SC2046
 cc $san -o "$work/client" "$work/client.c" $(pkg-config --cflags --libs dkho)
-"$work/client" | grep -q ' ok$'
+"$work/client" | grep ' ok$' >"$work/found"
 cat >"$work/CMakeLists.txt" <<'M'
 cmake_minimum_required(VERSION 3.20)
 project(client C)
@@ -24,8 +24,8 @@ target_link_libraries(client dkho::dkho)
 M
 cmake -S "$work" -B "$work/b" -DCMAKE_PREFIX_PATH="$work/tree" -DCMAKE_C_FLAGS="$san" >/dev/null
 cmake --build "$work/b" >/dev/null
-"$work/b/client" | grep -q ' ok$'
-readelf -d "$lib/libdkho.so" | grep -q 'SONAME.*libdkho.so.0'
+"$work/b/client" | grep ' ok$' >"$work/found"
+readelf -d "$lib/libdkho.so" | grep 'SONAME.*libdkho.so.0' >"$work/found"
 # Nothing but the public names is visible.
 others=$(nm -D --defined-only "$lib/libdkho.so" | awk '{print $3}' | grep -v '^dkho_' || true)
 if [ -n "$others" ] && [ -z "$san" ]; then echo "exported beside dkho_*: $others"; exit 1; fi

@@ -50,7 +50,7 @@ for name in ablations models-u; do [ -s whole/figures/torus-$name.png ]; done
 grep -q '^| DKHO-small | ours, 2 epochs .* n/a ' heat/table.md
 grep -q '^heat,q,1,DKHO-small,ours,smoke,[0-9]*,curl_fid,$' heat/table.csv
 grep -q '"curl_fid": null' heat/result.json
-"$dkho" eval heat/heat/runs/q-small --quiet | grep -q '^curl_fid *n/a$'
+"$dkho" eval heat/heat/runs/q-small --quiet | grep '^curl_fid *n/a$' >found
 grep -q '^| u | DKHO-small, no_phase | adamw, cosine, lr 0.001, batch 16 | 2 (best ' whole/table.md
 # variants that are there stay in the table of a later call; another optimiser is another study
 "$dkho" reproduce torus --target u "${tiny[@]}" -o whole
@@ -66,7 +66,7 @@ refuse "it has mse, rel_l2" "$dkho" eval $run --metric curl_fid
 "$dkho" eval $run $run-no_phase --metric rel_l2 --honest --quiet >out
 [ "$(grep -c rel_l2 out)" = 1 ]
 grep -q 'rotated.*ridge' out
-"$dkho" eval d/darcy/runs/q-small d/darcy/runs/w-small --pair --quiet | grep -q '^pair '
+"$dkho" eval d/darcy/runs/q-small d/darcy/runs/w-small --pair --quiet | grep '^pair ' >found
 refuse "neighbouring degrees" "$dkho" eval d/darcy/runs/w-small d/darcy/runs/q-small --pair
 for threads in 1 3; do "$dkho" phase $run --json --threads $threads >phase$threads; done
 cmp phase1 phase3

@@ -17,7 +17,7 @@ learns() { # data target epochs
   "$dkho" train --data "$1.st" --target "$2" --epochs "$3" --h 16 --c 2 --layers 3 --substeps 1 --batch 4 --lr 5e-3 \
     -o "$run" --quiet >/dev/null
   trivial=$(./trivial "$1.st" "$2")
-  error=$("$dkho" eval "$run" --json | sed -n 's/.*"rel_l2": *\([0-9.e-]*\).*/\1/p' | head -n 1)
+  error=$("$dkho" eval "$run" --json | sed -n 's/.*"rel_l2": *\([0-9.e-]*\).*/\1/p' | sed -n 1p)
   if awk -v e="$error" -v t="$trivial" 'BEGIN { exit !(e > 0 && e < t / 2) }'; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   echo "$1 $2: error $error, trivial predictor $trivial"
 }

@@ -45,7 +45,7 @@ while [ $killed -lt "$kills" ]; do
   done
   finished=$((finished + 1))
   same run
-  ! ls run | grep -q '\.tmp\.'
+  if ls run | grep '\.tmp\.'; then exit 1; fi
 done
 echo "killed $killed times, finished $finished runs, all the same bits"
 # the other optimisers and schedules: stopped by a signal, killed, resumed, on another number of threads
