@@ -1,5 +1,6 @@
 /* cost.c: what a prediction costs beside a classical solve on the same mesh with the same threads, and the rows that a learned
  * operator is compared with. */
+#include "base/clock.h"
 #include "api/api.h"
 #include "api/cost.h"
 #include "problem/problem.h"
@@ -8,17 +9,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* Groups of solves: at least this many, and until the clock has shown this much. */
 enum { GROUPS_LEAST = 4, GROUPS_MOST = 64 };
 #define SECONDS_LEAST 0.5
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 typedef struct solve_job {
   const problem *p;
@@ -49,11 +43,11 @@ static dkho_status time_solves(solve_job *j, const dataset *d, pool *threads, do
   arena mem = {0};
   dkho_status s = draw_groups(j, d, width, &mem);
   if (s == DKHO_OK) s = pool_run(threads, (size_t)width, solve_task, j);
-  double start = now(), spent = 0;
+  double start = clock_now(), spent = 0;
   while (s == DKHO_OK && (groups < GROUPS_LEAST || (spent < SECONDS_LEAST && groups < GROUPS_MOST))) {
     s = pool_run(threads, (size_t)width, solve_task, j);
     groups += width;
-    spent = now() - start;
+    spent = clock_now() - start;
   }
   *samples = groups * PROBLEM_GROUP;
   *seconds = spent / (double)*samples;
@@ -67,10 +61,10 @@ dkho_status cost_classical(const dataset *d, pool *threads, json_t **out) {
   *out = NULL;
   if (strcmp(info->generator, "dkho data") != 0 || problem_find(info->problem, &p) != DKHO_OK) return DKHO_OK;
   problem_state *state = NULL;
-  double start = now(), setup, seconds = 0;
+  double start = clock_now(), setup, seconds = 0;
   int64_t samples = 0;
   TRY(p->prepare(&state, dataset_cx(d, 0), info->seed));
-  setup = now() - start;
+  setup = clock_now() - start;
   solve_job j = {.p = p, .s = state};
   dkho_status s = time_solves(&j, d, threads, &seconds, &samples);
   p->release(state);
@@ -92,12 +86,12 @@ static dkho_status time_predictions(const opened *r, double *seconds) {
   TRY(opened_split(r, "test", &sample, &count));
   int64_t warm = count < 8 ? count : 8;
   TRY(judge_predict(r->j, r->o->value, warm, sample, NULL, drop, NULL));
-  double start = now(), spent = 0;
+  double start = clock_now(), spent = 0;
   while (spent < SECONDS_LEAST) {
     int64_t part = count < 64 ? count : 64;
     TRY(judge_predict(r->j, r->o->value, part, sample, NULL, drop, NULL));
     done += part;
-    spent = now() - start;
+    spent = clock_now() - start;
   }
   *seconds = spent / (double)done;
   return DKHO_OK;

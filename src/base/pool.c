@@ -1,5 +1,6 @@
 /* pool.c: a fixed set of pthreads that take task numbers from one counter. Whoever waits, for work or for its end, looks
  * for a moment before it sleeps: a sleeper costs tens of microseconds to wake, as long as many a region takes. */
+#include "base/clock.h"
 #include "base/pool.h"
 #include "base/mem.h"
 
@@ -7,7 +8,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A thread beside the caller, and the worker it is. */
@@ -52,12 +52,6 @@ static void work(pool *p, int worker) {
     pthread_mutex_unlock(&p->lock);
     atomic_store(&p->next, p->tasks);
   }
-}
-
-static double clock_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Tells the core that this is a loop of waiting. */

@@ -1,11 +1,11 @@
 /* evaluate.c: predicting in chunks, and the metrics of what comes out. */
 #include "run/evaluate.h"
 
+#include "base/clock.h"
 #include "base/report.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum { CHUNK = 64 };
 
@@ -120,17 +120,11 @@ typedef struct timed {
   double seconds;
 } timed;
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static dkho_status timed_take(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   timed *t = ctx;
-  double start = now();
+  double start = clock_now();
   TRY(scorer_take(t->scores, complex, count, sample, prediction));
-  t->seconds += now() - start;
+  t->seconds += clock_now() - start;
   return DKHO_OK;
 }
 
@@ -138,9 +132,9 @@ dkho_status judge_metrics(judge *j, const real *weights, const char *list, int64
                           json_t **out, double seconds[2]) {
   timed t = {0};
   TRY(scorer_create(&t.scores, j->d, j->o->target, list, count, j->threads));
-  double start = now();
+  double start = clock_now();
   dkho_status s = judge_predict(j, weights, count, sample, "evaluating", timed_take, &t);
-  if (seconds) seconds[0] = now() - start - t.seconds, seconds[1] = t.seconds;
+  if (seconds) seconds[0] = clock_now() - start - t.seconds, seconds[1] = t.seconds;
   if (s == DKHO_OK) s = scorer_result(t.scores, out);
   scorer_free(t.scores);
   return s;

@@ -1,13 +1,13 @@
 /* honest.c: the rows, one predictor after the other through the scorer. */
 #include "run/honest.h"
 
+#include "base/clock.h"
 #include "base/report.h"
 #include "run/carry.h"
 #include "run/ridge.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { CHUNK = 32 };
 #define TORUS_ANGLE 0.30 /* turned by the flow between the start and the end of the benchmark */
@@ -27,12 +27,6 @@ typedef struct honest {
 } honest;
 
 typedef void (*predictor)(const honest *h, int64_t sample, int64_t n, float *out);
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int64_t extent(const honest *h, int complex) {
   const data_field *f = &dataset_field(h->d)[h->target];
@@ -88,7 +82,7 @@ static dkho_status judge_row(honest *h, const char *name, const char *what, pred
 }
 
 static dkho_status fit_ridge(honest *h, ridge *r, float *prediction) {
-  double lambda = 0, error = 0, start = now();
+  double lambda = 0, error = 0, start = clock_now();
   int64_t vals;
   const int64_t *val = dataset_split(h->d, DATA_VAL, &vals);
   scorer *scores = NULL;
@@ -103,7 +97,7 @@ static dkho_status fit_ridge(honest *h, ridge *r, float *prediction) {
     json_object_set_new(row, "lambda", json_real(lambda));
     json_object_set_new(row, "inputs", json_integer(ridge_inputs(r)));
     json_object_set_new(row, "val_rel_l2", json_real(error));
-    json_object_set_new(row, "seconds", json_real(now() - start));
+    json_object_set_new(row, "seconds", json_real(clock_now() - start));
   }
   scorer_free(scores);
   return s;

@@ -1,10 +1,10 @@
 /* pace.c: steps against the clock, on the training samples, without changing any weights. */
+#include "base/clock.h"
 #include "run/pace.h"
 
 #include "run/runner.h"
 
 #include <string.h>
-#include <time.h>
 
 #define SECONDS 0.3
 enum { ROUNDS_MAX = 20 };
@@ -18,12 +18,6 @@ typedef struct stand {
   runner *run;
 } stand;
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void inputs(void *ctx, int64_t i, const float **in, const double **global) {
   const stand *s = ctx;
   dataset_inputs(s->d, s->sample[i], in, global);
@@ -34,18 +28,18 @@ static const float *target(void *ctx, int64_t i) {
 }
 static dkho_status step(stand *s, double *seconds) {
   runner_batch b = {.count = s->count, .sample = s->sample, .inputs = inputs, .target = target, .ctx = s};
-  double sum, start = now();
+  double sum, start = clock_now();
   memset(s->gradient, 0, (size_t)s->o->p->size * sizeof *s->gradient);
   TRY(runner_gradient(s->run, &b, 1.0 / (double)s->count, &sum, s->gradient));
-  *seconds = (now() - start) / (double)s->count;
+  *seconds = (clock_now() - start) / (double)s->count;
   return DKHO_OK;
 }
 
 /* The quickest of a few steps: the first one also touches the memory, the others may be disturbed. */
 static dkho_status clock_steps(stand *s, double *seconds) {
-  double start = now(), here;
+  double start = clock_now(), here;
   TRY(step(s, seconds));
-  for (int rounds = 1; rounds < ROUNDS_MAX && now() - start < SECONDS; rounds++) {
+  for (int rounds = 1; rounds < ROUNDS_MAX && clock_now() - start < SECONDS; rounds++) {
     TRY(step(s, &here));
     if (here < *seconds) *seconds = here;
   }

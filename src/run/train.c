@@ -3,6 +3,7 @@
  * far; the order of an epoch follows from (seed, epoch) alone. So a run may be killed anywhere and goes on as if it had not been. */
 #include "run/train.h"
 
+#include "base/clock.h"
 #include "base/report.h"
 #include "base/rng.h"
 #include "nn/state.h"
@@ -13,7 +14,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { COLUMNS = 5 }; /* of the history: epoch, lr, training loss, validation error, seconds */
@@ -41,12 +41,6 @@ typedef struct trainer {
   arena mem;
 } trainer;
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static const char *in_dir(const trainer *t, const char *name, char *path) {
   snprintf(path, PATH_LIMIT, "%s/%s", t->dir, name);
   return path;
@@ -73,7 +67,7 @@ static dkho_status declare_checkpoint(const trainer *t, st_writer *w) {
 
 static dkho_status write_checkpoint(const trainer *t, st_writer *w) {
   int64_t counters[3] = {t->epoch, t->step, t->best_epoch};
-  double numbers[3] = {t->best, t->loss_sum, t->seconds + now() - t->started};
+  double numbers[3] = {t->best, t->loss_sum, t->seconds + clock_now() - t->started};
   TRY(st_write(w, counters, sizeof counters));
   TRY(st_write(w, numbers, sizeof numbers));
   TRY(st_write(w, t->history, (size_t)t->epoch * COLUMNS * sizeof(double)));
@@ -91,7 +85,7 @@ static dkho_status save_checkpoint(trainer *t) {
     st_abort(w);
     return s;
   }
-  t->saved = now();
+  t->saved = clock_now();
   return st_commit(w);
 }
 
@@ -287,7 +281,7 @@ static dkho_status pause_if_asked(trainer *t) {
     return fail(DKHO_E_STOPPED, "%s: stopped in epoch %lld after step %lld; the checkpoint is written", t->dir,
                 (long long)t->epoch + 1, (long long)t->step);
   }
-  if (now() - t->saved > t->host->checkpoint_seconds) return save_checkpoint(t);
+  if (clock_now() - t->saved > t->host->checkpoint_seconds) return save_checkpoint(t);
   return DKHO_OK;
 }
 
@@ -302,7 +296,7 @@ static dkho_status end_epoch(trainer *t) {
   TRY(judge_rel_l2(t->judge, selected(t), t->vals, t->val, &error));
   double *h = t->history + t->epoch * COLUMNS;
   h[0] = (double)t->epoch + 1, h[1] = lr, h[2] = t->loss_sum / (double)t->step, h[3] = error;
-  h[4] = t->seconds + now() - t->started;
+  h[4] = t->seconds + clock_now() - t->started;
   t->epoch++;
   t->step = 0;
   t->loss_sum = 0;
@@ -344,7 +338,7 @@ static dkho_status write_result(trainer *t) {
         json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:o?}", "problem", problem, "target", t->cfg->target,
                   "variant", dkho_variant_name(t->cfg->oper.cfg.variant), "parameters", (json_int_t)t->o->p->total,
                   "epochs", (json_int_t)t->cfg->epochs, "best_epoch", (json_int_t)t->best_epoch, "val_rel_l2", t->best,
-                  "seconds", t->seconds + now() - t->started, "test", scores);
+                  "seconds", t->seconds + clock_now() - t->started, "test", scores);
     s = config_save_json(result, in_dir(t, "result.json", path), 1);
   }
   judge_free(j);
@@ -392,7 +386,7 @@ static void dispose(trainer *t) {
 
 static dkho_status go(const dataset *d, const run_config *cfg, const char *run, const train_host *host, int resume) {
   trainer t = {.d = d, .cfg = cfg, .host = host, .dir = run, .best = NAN};
-  t.started = t.saved = now();
+  t.started = t.saved = clock_now();
   dkho_status s = prepare(&t);
   if (s == DKHO_OK) s = resume ? load_checkpoint(&t) : write_config(&t);
   if (s == DKHO_OK && t.epoch > 0) s = write_history(&t); /* a kill may have cut off the last row */

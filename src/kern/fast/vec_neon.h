@@ -134,7 +134,8 @@ INLINE void vpairs_get(const float *x, vf *p) {
   p[1] = a.val[1];
 }
 INLINE void vpairs_put(float *x, const vf *p) {
-  vst2q_f32(x, (float32x4x2_t){{p[0], p[1]}});
+  float32x4x2_t pair = {{p[0], p[1]}};
+  vst2q_f32(x, pair);
 }
 INLINE void vtranspose(const float *src, size_t ss, int rows, float *dst, size_t ds) {
   vf a[4];
