@@ -79,7 +79,7 @@ typedef struct {
 } bench_block;
 
 static void run_mm(bench_block *b) {
-  b->k->mm(BLOCK, b->x, (size_t)b->in * W, b->in, b->w, b->h, b->h, b->b, 0, b->y, (size_t)b->h * W);
+  kern_mm(b->k, BLOCK, b->x, (size_t)b->in * W, b->in, b->w, b->h, b->h, b->b, 0, b->y, (size_t)b->h * W);
 }
 static void run_transpose(bench_block *b) {
   b->k->transpose(BLOCK, b->y, (size_t)b->h * W, b->h, b->r);

@@ -133,12 +133,12 @@ static void product_case(const kern *k, int tiles, int in, int out) {
   float *r = noise((size_t)tiles * W * ldr, 5, 1), *rr = noise((size_t)tiles * W * ldr, 6, 1);
   float *g = noise((size_t)in * ldr, 7, 1), *gr = noise((size_t)in * ldr, 7, 1);
   for (int add = 0; add < 2; add++) {
-    k->mm(tiles, x, xs, in, w, (int)ld, out, b, add, y, ys);
-    kern_ref.mm(tiles, x, xs, in, w, (int)ld, out, b, add, yr, ys);
+    kern_mm(k, tiles, x, xs, in, w, (int)ld, out, b, add, y, ys);
+    kern_mm(&kern_ref, tiles, x, xs, in, w, (int)ld, out, b, add, yr, ys);
     assert_close("mm", k, (size_t)tiles * ys, y, yr, 5e-6);
   }
-  k->mm(tiles, x, xs, in, w, (int)ld, out, NULL, 0, y, ys);
-  kern_ref.mm(tiles, x, xs, in, w, (int)ld, out, NULL, 0, yr, ys);
+  kern_mm(k, tiles, x, xs, in, w, (int)ld, out, NULL, 0, y, ys);
+  kern_mm(&kern_ref, tiles, x, xs, in, w, (int)ld, out, NULL, 0, yr, ys);
   assert_close("mm", k, (size_t)tiles * ys, y, yr, 5e-6);
   k->transpose(tiles, yr, ys, out, r);
   kern_ref.transpose(tiles, yr, ys, out, rr);

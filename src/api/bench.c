@@ -71,7 +71,7 @@ static dkho_status bench_operator(const dataset *d, const oper *o, int threads, 
   subject s[WIDTHS] = {0};
   turn_times *ms;
   int widths = threads > 1 ? WIDTHS : 1, turns = 0;
-  double first[TASKS];
+  double first[TASKS] = {0};
   if (!MEM_NEW(ms, WIDTHS)) return DKHO_E_MEMORY;
   dkho_status st = DKHO_OK;
   for (int w = 0; st == DKHO_OK && w < widths; w++) st = subject_open(&s[w], d, o, w ? threads : 1, 1);

@@ -278,7 +278,7 @@ void feat_node_eval(const feat_run *r, int i) {
   default: {
     const feat_node *a = &r->g->node[n->arg[0]];
     summed t = {.x = x[0], .w = x[1], .s = x[2], .n = r->c->n[a->degree], .ch = a->channels};
-    t.columns = x[2] ? r->g->node[n->arg[2]].channels : 1;
+    t.columns = x[2] ? r->g->node[n->arg[2]].channels : 0;
     eval_summary(n, &t, y);
   }
   }

@@ -131,7 +131,7 @@ static void map_content(const block *b, int l) {
   const packed_maps *m = maps_of(b, l);
   int c3 = 3 * b->c;
   real *maps = tile_at(b->s->maps[l][b->k], b->first, c3);
-  b->K->mm(b->n, state_at(b, l), state_stride(b), b->h, m->w, c3, c3, m->b, 0, maps, (size_t)c3 * LANES);
+  kern_mm(b->K, b->n, state_at(b, l), state_stride(b), b->h, m->w, c3, c3, m->b, 0, maps, (size_t)c3 * LANES);
   if (is_carrier(b))
     b->K->carrier(b->n, b->c, maps, tile_at(b->s->theta[b->k][l], b->first, b->c), turn_at(b, l), state_stride(b));
   else
@@ -188,7 +188,7 @@ static void map_back(const block *b, int l, int add, real *gz, const grad_unit *
   else
     b->K->cond_back(b->n, b->c, b->f->s.lag_scale, tile_at(b->s->maps[l][b->k], b->first, c3),
                     tile_at(b->s->gmaps[b->k], b->first, c3), b->w->small, ps);
-  b->K->mm(b->n, b->w->small, ps, c3, m->wt, b->h, b->h, NULL, add, gz, (size_t)b->h * LANES);
+  kern_mm(b->K, b->n, b->w->small, ps, c3, m->wt, b->h, b->h, NULL, add, gz, (size_t)b->h * LANES);
   thin_grads(b, state_at(b, l), state_stride(b), b->w->small, c3, b->w->thin[0], partial + u->maps_w,
              partial + u->maps_b);
 }
@@ -220,7 +220,7 @@ static void start_phases(const block *b) {
     for (size_t e = 0; e < count; e++) theta[e] = m->b[e % (size_t)b->c];
     return;
   }
-  b->K->mm(b->n, state_at(b, 0), state_stride(b), b->h, m->w, b->c, b->c, m->b, 0, pre, cs);
+  kern_mm(b->K, b->n, state_at(b, 0), state_stride(b), b->h, m->w, b->c, b->c, m->b, 0, pre, cs);
   b->K->map(KERN_TANH, count, pre, pre);
   for (size_t e = 0; e < count; e++) pre[e] *= (real)PI;
   b->K->to_rows(b->n, b->c, pre, cs, theta);
@@ -234,7 +234,7 @@ static void start_back(const block *b, const grad_unit *u, real *gz, real *parti
   if (b->f->s.start == FUSED_CONTENT) {
     b->K->from_rows(b->n, b->c, tile_at(b->s->theta[b->k][0], b->first, b->c), theta, cs);
     for (size_t e = 0; e < (size_t)b->n * cs; e++) g[e] *= (real)PI - theta[e] * theta[e] * (real)(1 / PI);
-    b->K->mm(b->n, g, cs, b->c, b->f->start[b->k].wt, b->h, b->h, NULL, 1, gz, (size_t)b->h * LANES);
+    kern_mm(b->K, b->n, g, cs, b->c, b->f->start[b->k].wt, b->h, b->h, NULL, 1, gz, (size_t)b->h * LANES);
   }
   b->K->transpose(b->n, g, cs, b->c, b->w->rows);
   if (b->f->s.start == FUSED_CONTENT)
@@ -254,7 +254,7 @@ void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
     size_t hs = (size_t)b.h * LANES;
     encoder_input(&b);
     b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
-    b.K->mm(b.n, w->a, hs, b.h, e->w2, b.h, b.h, e->b2, 0, state_at(&b, 0), state_stride(&b));
+    kern_mm(b.K, b.n, w->a, hs, b.h, e->w2, b.h, b.h, e->b2, 0, state_at(&b, 0), state_stride(&b));
     map_content(&b, 0);
     if (has_start(&b)) start_phases(&b);
   }
@@ -287,7 +287,7 @@ void decoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
     load_relation(&b, layers, layers * p->f->s.substeps);
     first_map(&b, layers, d->w1, d->b1);
     b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
-    b.K->mm(b.n, w->a, hs, b.h, d->w2, outs, outs, d->b2, 0, tile_at(b.s->y, t, outs), (size_t)outs * LANES);
+    kern_mm(b.K, b.n, w->a, hs, b.h, d->w2, outs, outs, d->b2, 0, tile_at(b.s->y, t, outs), (size_t)outs * LANES);
   }
 }
 
@@ -311,7 +311,7 @@ static void first_back(const block *b, int l, const real *gain, const real *w1t,
   b->K->norm_back(b->n, h, w->g, hs, w->hat, hs, w->rstd, gain, w->a, hs, w->g, hs, w->lanes);
   linear_grads(b, state_at(b, l), state_stride(b), in, w->g, h, partial + u->w1, partial + u->b1);
   square_map(b, w->g, w1t, in, add, gz, (ahead){gz, h}, (ahead){gz, 0});
-  b->K->mm(b->n, w->g, hs, h, w1t + h, in, 2 * b->c, NULL, 0, w->small, cs);
+  kern_mm(b->K, b->n, w->g, hs, h, w1t + h, in, 2 * b->c, NULL, 0, w->small, cs);
   real *gt = tile_at(b->s->gt[b->k], b->first, b->c);
   if (is_carrier(b)) {
     b->K->to_rows(b->n, b->c, w->small, cs, gt);
@@ -382,7 +382,7 @@ void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
     encoder_input(&b);
     b.K->gelu_norm_keep(b.n, h, w->a, hs, w->hat, hs, w->rstd);
     linear_grads(&b, w->hat, hs, h, gz, h, partial + u->w2, partial + u->b2);
-    b.K->mm(b.n, gz, hs, h, e->w2t, h, h, NULL, 0, w->g, hs);
+    kern_mm(b.K, b.n, gz, hs, h, e->w2t, h, h, NULL, 0, w->g, hs);
     b.K->norm_back(b.n, h, w->g, hs, w->hat, hs, w->rstd, e->gain, w->a, hs, w->g, hs, w->lanes);
     linear_grads(&b, tile_at(p->s->varying[c->k], t, in), (size_t)in * LANES, in, w->g, h, partial + u->w1,
                  partial + u->b1);
@@ -408,7 +408,7 @@ void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
     first_map(&b, layers, d->w1, d->b1);
     b.K->gelu_norm_keep(b.n, h, w->a, hs, w->hat, hs, w->rstd);
     thin_grads(&b, w->hat, hs, gy, outs, w->thin[1], partial + u->w2, partial + u->b2);
-    b.K->mm(b.n, gy, (size_t)outs * LANES, outs, d->w2t, h, h, NULL, 0, w->g, hs);
+    kern_mm(b.K, b.n, gy, (size_t)outs * LANES, outs, d->w2t, h, h, NULL, 0, w->g, hs);
     real *gz = tile_at(b.s->gz[b.k], t, h);
     first_back(&b, layers, d->gain, d->w1t, u, 0, gz, partial);
     if (is_carrier(&b)) map_back(&b, layers, 1, gz, u, partial);

@@ -138,8 +138,8 @@ static dkho_status fixed_task(void *ctx, size_t task, int worker) {
   int in = f->s.fixed[c->k].count, h = f->s.h;
   size_t xs = (size_t)in * LANES, ys = (size_t)h * LANES, first = (size_t)c->first;
   if (!fused_lives(f, 0, c->k)) return DKHO_OK;
-  f->k->mm(c->last - c->first, f->fixed[c->k] + first * xs, xs, in, f->encoder[c->k].fixed, h, h, NULL, 0,
-           f->fixed_product[c->k] + first * ys, ys);
+  kern_mm(f->k, c->last - c->first, f->fixed[c->k] + first * xs, xs, in, f->encoder[c->k].fixed, h, h, NULL, 0,
+          f->fixed_product[c->k] + first * ys, ys);
   return DKHO_OK;
 }
 

@@ -109,3 +109,10 @@ dkho_status kern_gather_fill(int64_t n, const int64_t *ptr, const int32_t *col, 
   start[kern_tiles(n)] = slot;
   return DKHO_OK;
 }
+
+void kern_mm(const kern *k, int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b,
+             int add, real *y, size_t ys) {
+  kern_sum one = {.tiles = tiles, .out = out, .terms = 1, .term = {{x, xs, in, w, ld}}, .shift = b, .y = y, .ys = ys};
+  if (add) one.base = y, one.bs = ys;
+  k->mm_sum(&one);
+}

@@ -94,10 +94,7 @@ typedef struct kern_sum {
 typedef struct kern {
   const char *name; /* "ref", "avx2", "avx512", "neon" */
 
-  /* Thin products. X [t][in], Y [t][out], W in × out with row length ld.
-   * Y = X W + b, or Y += X W + b when `add`; b NULL is zero. */
-  void (*mm)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
-             real *y, size_t ys);
+  /* Thin products. */
   void (*mm_sum)(const kern_sum *s);
   /* R[16t+l][ch] = X[t][ch][l], rows of length ldr = kern_pad(ch), padded with zeros. */
   void (*transpose)(int tiles, const real *x, size_t xs, int ch, real *r);
@@ -175,6 +172,11 @@ typedef struct kern {
   /* For measuring: independent chains of multiply-adds in registers, nothing else. Returns how many were done. */
   double (*peak)(size_t rounds, real *sink);
 } kern;
+
+/* One product by k->mm_sum. X [t][in], Y [t][out], W in × out with row length ld. Y = X W + b, or Y += X W + b when `add`; b
+ * NULL is zero. */
+void kern_mm(const kern *k, int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b,
+             int add, real *y, size_t ys);
 
 /* The best table of this CPU, or the one named by the environment variable DKHO_ISA. Fails when that name is unknown or
  * asks for instructions the CPU lacks. */

@@ -25,19 +25,6 @@ static void ref_mm_sum(const kern_sum *j) {
       }
 }
 
-static void ref_mm(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, int add,
-                   real *y, size_t ys) {
-  ref_mm_sum(&(kern_sum){.tiles = tiles,
-                         .out = out,
-                         .terms = 1,
-                         .term = {{x, xs, in, w, ld}},
-                         .shift = b,
-                         .y = y,
-                         .ys = ys,
-                         .base = add ? y : NULL,
-                         .bs = ys});
-}
-
 static void ref_transpose(int tiles, const real *x, size_t xs, int ch, real *r) {
   int ldr = kern_pad(ch);
   for (int t = 0; t < tiles; t++, x += xs)
@@ -362,7 +349,6 @@ static double ref_peak(size_t rounds, real *sink) {
 
 const kern kern_ref = {
     .name = "ref",
-    .mm = ref_mm,
     .mm_sum = ref_mm_sum,
     .transpose = ref_transpose,
     .grad_w = ref_grad_w,

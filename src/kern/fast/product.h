@@ -77,19 +77,6 @@ static void fast_mm_sum(const kern_sum *j) {
   for (; t < j->tiles; t++) mm_tiles(j, 1, (size_t)t, &ahead);
 }
 
-static void fast_mm(int tiles, const float *x, size_t xs, int in, const float *w, int ld, int out, const float *b,
-                    int add, float *y, size_t ys) {
-  fast_mm_sum(&(kern_sum){.tiles = tiles,
-                          .out = out,
-                          .terms = 1,
-                          .term = {{x, xs, in, w, ld}},
-                          .shift = b,
-                          .y = y,
-                          .ys = ys,
-                          .base = add ? y : NULL,
-                          .bs = ys});
-}
-
 static void fast_transpose(int tiles, const float *x, size_t xs, int ch, float *r) {
   int pad = (ch + LANES - 1) / LANES * LANES;
   for (int t = 0; t < tiles; t++, x += xs, r += LANES * pad)

@@ -139,7 +139,6 @@ static double fast_peak(size_t rounds, float *sink) {
 extern const kern KERN_TABLE;
 const kern KERN_TABLE = {
     .name = KERN_NAME,
-    .mm = fast_mm,
     .mm_sum = fast_mm_sum,
     .transpose = fast_transpose,
     .grad_w = fast_grad_w,
