@@ -30,9 +30,13 @@ dkho_status card_file(const char *model, json_t **out) {
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
 
-static const char *text(const json_t *o, const char *key) {
+static const char *text_or(const json_t *o, const char *key, const char *otherwise) {
   const char *s = json_string_value(json_object_get(o, key));
-  return s ? s : "-";
+  return s ? s : otherwise;
+}
+
+static const char *text(const json_t *o, const char *key) {
+  return text_or(o, key, "-");
 }
 
 static double number(const json_t *o, const char *key) {
@@ -62,7 +66,8 @@ static dkho_status add_card(table *t, const char *name, const json_t *card) {
   TRY(table_add(t, name));
   TRY(table_addf(t, "%s %s", text(json_object_get(training, "data"), "problem"), text(config, "target")));
   TRY(table_addf(t, "%.0f", number(training, "parameters")));
-  TRY(table_addf(t, "%s, %s", text(config, "optimizer"), text(config, "schedule")));
+  TRY(table_addf(t, "%s, %s", text_or(config, "optimizer", optim_name(OPTIM_ADAMW)),
+                 text_or(config, "schedule", lr_name(LR_COSINE))));
   TRY(table_addf(t, "%.0f (best %.0f)", number(training, "epochs"), number(training, "best_epoch")));
   TRY(table_addf(t, "%.0f", number(training, "seconds") / 60));
   TRY(table_addf(t, "%.4f", number(training, "val_rel_l2")));

@@ -63,7 +63,7 @@ INLINE void mm_panel(const kern_sum *j, int T, int O, size_t tile, int o, mm_ahe
 /* Panels of MM_O outputs, then of 4, 2, 1; two of 4 rather than 6 and 2, which would wait for its own sums. */
 INLINE void mm_tiles(const kern_sum *j, int T, size_t tile, mm_ahead *ahead) {
   int o = 0;
-  for (; o + MM_O <= j->out && j->out - o != 8; o += MM_O) mm_panel(j, T, MM_O, tile, o, ahead);
+  for (; o + MM_O <= j->out && (MM_O <= 4 || j->out - o != 8); o += MM_O) mm_panel(j, T, MM_O, tile, o, ahead);
   for (; MM_O > 4 && o + 4 <= j->out; o += 4) mm_panel(j, T, MM_O > 4 ? 4 : 1, tile, o, ahead);
   if (j->out - o >= 2) mm_panel(j, T, 2, tile, o, ahead), o += 2;
   if (j->out - o >= 1) mm_panel(j, T, 1, tile, o, ahead);
