@@ -11,6 +11,7 @@
 static struct {
   int terminal, shown;
   char label[64];
+  uint64_t before; /* what was done when it began: work that is resumed says nothing about the rate */
   double start, last;
 } meter;
 
@@ -32,13 +33,13 @@ static void print_span(char *out, size_t size, double seconds) {
 
 static void draw(uint64_t done, uint64_t total, const char *note, double elapsed) {
   char rate[48] = "", left[24] = "", bar[32] = "";
-  double speed = elapsed > 0 ? (double)done / elapsed : 0;
+  double here = (double)(done - meter.before), speed = elapsed > 0 ? here / elapsed : 0;
   if (speed >= 10)
     snprintf(rate, sizeof rate, "%.0f/s", speed);
   else if (speed > 0)
     snprintf(rate, sizeof rate, "%.2f/s", speed);
-  if (total && done && done < total)
-    print_span(left, sizeof left, elapsed * (double)(total - done) / (double)done);
+  if (here > 0 && done < total)
+    print_span(left, sizeof left, elapsed * (double)(total - done) / here);
   else
     print_span(left, sizeof left, elapsed);
   if (total) {
@@ -73,7 +74,7 @@ static void progress(void *user, const char *label, uint64_t done, uint64_t tota
   if (strncmp(meter.label, label, sizeof meter.label - 1) != 0) {
     meter_end();
     snprintf(meter.label, sizeof meter.label, "%s", label);
-    meter.start = t;
+    meter.start = t, meter.before = done;
     meter.last = t + (meter.terminal ? 1.9 : 0); /* the first two seconds are silent */
     if (done < total || !total) return;
   }

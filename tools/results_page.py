@@ -3,8 +3,8 @@
 
     tools/results_page.py "the paper's settings=results" ["Muon=results-muon" …] [--study runs/faster] [--page docs/RESULTS.md]
 
-Each set is a title and a folder of `dkho reproduce`. Figures (.png) are copied beside the page, to figures/SET-NAME.png. The reading
-of the numbers is written by hand below the second marker, where it is kept.
+Each set is a title and a folder of `dkho reproduce`. Figures (.png) are copied beside the page, to figures/SET-NAME.png, but for
+those of every model side by side, which are large. The reading of the numbers is written by hand outside the markers, where it is kept.
 """
 import argparse
 import json
@@ -34,7 +34,10 @@ def headline(sets):
                                                                               "fell in the last tenth"]
     out = ["Test RelL2, DKHO-small; epochs, minutes and the validation error's fall in the last tenth of the epochs of each of our columns.",
            "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    first = {p["problem"]: p for p in sets[0][2]}
+    first = {}
+    for _, _, problems in sets:
+        for problem in problems:
+            first.setdefault(problem["problem"], problem)
     for name, problem in first.items():
         for target in problem["targets"]:
             rows = target["rows"]
@@ -61,7 +64,7 @@ def figures(index, folder, page):
     source, target = os.path.join(folder, "figures"), os.path.join(os.path.dirname(page), "figures")
     lines = []
     for name in sorted(os.listdir(source)) if os.path.isdir(source) else []:
-        if name.endswith(".png"):
+        if name.endswith(".png") and "-models-" not in name:
             os.makedirs(target, exist_ok=True)
             copy = name if index == 0 else f"set{index + 1}-{name}"
             shutil.copyfile(os.path.join(source, name), os.path.join(target, copy))
