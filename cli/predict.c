@@ -44,7 +44,8 @@ static int run(int argc, char **argv) {
     if (shared.json)
       printf("{\"target\": \"%s\", \"out\": \"%s\"}\n", target.name, out);
     else
-      printf("%s: predictions of %s (degree %d)\n", out, target.name, target.degree);
+      printf("%.*s%s: predictions of %s (degree %d)\n", (int)strlen(out) - 4 * vtu, out, vtu ? "-SAMPLE.vtu" : "",
+             target.name, target.degree);
   }
   dkho_model_free(m);
   return s;

@@ -20,7 +20,9 @@ def rel_l2(row):
 
 
 def show(value, form="{:.4f}"):
-    return "–" if value is None else form.format(value)
+    if value is None:
+        return "–"
+    return "{:.0e}".format(value) if form == "{:.4f}" and 0 < value < 5e-5 else form.format(value)
 
 
 def find(rows, **want):

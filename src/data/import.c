@@ -22,7 +22,7 @@ static dkho_status load_json(import *m) {
   TRY(file_map_open(&map, m->spec));
   m->root = json_loadb((const char *)map.bytes, map.size, JSON_REJECT_DUPLICATES, &e);
   file_map_close(&map);
-  if (!m->root) return fail(DKHO_E_FORMAT, "not JSON: line %d: %.100s", e.line, e.text);
+  if (!m->root) return fail(DKHO_E_FORMAT, "%s: not JSON: line %d: %.100s", m->spec, e.line, e.text);
   return spec_keys(m->root, "import", 10, keys);
 }
 
@@ -176,7 +176,7 @@ import m = {.spec = spec, .hooks = hooks };
   if (s == DKHO_OK) {
     s = dataset_commit(w); /* frees it */
     w = NULL;
-  } else if (s != DKHO_E_EXISTS) {
+  } else if (m.root && s != DKHO_E_EXISTS) { /* before, the message names the file */
     fail_prefix(s, "%s", spec);
   }
   dataset_abort(w);
