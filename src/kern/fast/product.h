@@ -47,7 +47,7 @@ INLINE void mm_panel(const kern_sum *j, int T, int O, size_t tile, int o, mm_ahe
     const float *x = j->term[q].x + tile * xs, *w = j->term[q].w + o, *end = x + j->term[q].in * LANES;
     _Pragma("GCC unroll 4") for (; x < end; x += LANES, w += ld, next += more) {
       vf v[MM_T * TV];
-      if (T > 1) __builtin_prefetch(next, 0, 2);
+      __builtin_prefetch(next, 0, 2);
       UNROLL for (int t = 0; t < T * TV; t++) v[t] = vload(x + (size_t)(t / TV) * xs + (size_t)(t % TV * VL));
       UNROLL for (int k = 0; k < O; k++) {
         vf b = vset(w[k]);
