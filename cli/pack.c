@@ -11,7 +11,7 @@ const verb verb_pack = {
     "RUN -o NAME.st [--data FILE]",
     "Writes the selected model of a run on benchmark data without its mesh, which is made again whenever the file is "
     "loaded.\nBeside it: NAME.json, the card (data, configuration, metrics, rows to compare with, hash), and README.md "
-    "with one row for\nevery card in the folder.\n\n"
+    "with one row for\nevery card in the folder (unless there is one by somebody else).\n\n"
     "  dkho pack runs/flux -o models/flux.st\n"
     "  dkho predict models/flux.st --data darcy.st -o fields.st",
     run_pack,

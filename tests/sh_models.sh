@@ -30,6 +30,13 @@ diff <(scores models/a.st --data data.st) <(scores run)
 refused 'name the data set' "$dkho" eval models/a.st
 refused 'is there already' "$dkho" pack run -o models/a.st
 refused 'ends in .st' "$dkho" pack run -o models/a.bin
+# what others wrote beside it is left alone, and a card is kept until there is another
+mkdir own && echo mine >own/README.md && echo '[]' >own/list.json && echo '{' >own/broken.json && cp own/list.json own/b.json
+refused 'own/b.json: is there already' "$dkho" pack run -o own/b.st
+refused 'no finished run\|nowhere' "$dkho" pack nowhere -o models/a.st --force
+"$dkho" pack run -o own/a.st --quiet >/dev/null
+[ "$(cat own/README.md)" = mine ] && cmp own/list.json own/b.json && grep -q hash models/a.json
+"$dkho" check models/a.st own/a.st --quiet >found
 # what must be found out
 spoil() { # file offset-from-end: eight bytes there become 1.0, 1.0
   local at=$(($(stat -c %s "$1") - $2))

@@ -90,14 +90,26 @@ static dkho_status fill(table *t, const char *dir) {
     char path[PATH_LIMIT], name[256];
     json_t *card = NULL;
     snprintf(name, sizeof name, "%.*s", (int)strlen(list[i]->d_name) - 5, list[i]->d_name);
-    if (s == DKHO_OK && snprintf(path, sizeof path, "%s/%s", dir, list[i]->d_name) < PATH_LIMIT)
-      s = config_load_json(path, &card);
-    if (s == DKHO_OK && json_object_get(card, "training")) s = add_card(t, name, card);
+    if (snprintf(path, sizeof path, "%s/%s", dir, list[i]->d_name) < PATH_LIMIT && s == DKHO_OK &&
+        config_load_json(path, &card) == DKHO_OK && json_object_get(card, "training")) /* others are no cards */
+      s = add_card(t, name, card);
     json_decref(card);
     free(list[i]);
   }
   free(list);
   return s;
+}
+
+#define TITLE "# Trained operators\n\nWritten by `dkho pack`;"
+
+/* Whether the file may be written: it is not there, or was written here before. */
+static int index_is_ours(const char *path) {
+  file_map m;
+  if (!file_exists(path)) return 1;
+  if (file_map_open(&m, path) != DKHO_OK) return 0;
+  int ours = m.size >= strlen(TITLE) && memcmp(m.bytes, TITLE, strlen(TITLE)) == 0;
+  file_map_close(&m);
+  return ours;
 }
 
 static dkho_status write_index(const char *path, const table *t) {
@@ -108,7 +120,8 @@ static dkho_status write_index(const char *path, const table *t) {
   if (s == DKHO_OK)
     s = file_printf(
         &f,
-        "# Trained operators\n\nWritten by `dkho pack`; one card (`NAME.json`) beside each model (`NAME.st`). "
+        TITLE
+        " one card (`NAME.json`) beside each model (`NAME.st`). "
         "A model file holds weights, scaling and descriptors; the complex is made again when it is loaded, and "
         "compared with what the file remembers of it. RelL2 is the mean over the split.\n\n"
         "    dkho info models/NAME.st\n    dkho check models/NAME.st      # a few test samples, made again\n"
@@ -131,6 +144,7 @@ dkho_status card_index(const char *model) {
   snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - model) : 1, slash ? model : ".");
   if (snprintf(path, sizeof path, "%s/README.md", dir) >= PATH_LIMIT)
     return fail(DKHO_E_INPUT, "%s: the name of the folder is too long", dir);
+  if (!index_is_ours(path)) return DKHO_OK;
   table *t = NULL;
   TRY(table_open(&t, COLUMNS, "llrlrrrrrrl", head));
   dkho_status s = fill(t, dir);

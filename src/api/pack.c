@@ -307,13 +307,13 @@ dkho_status dkho_model_pack(const char *run, const char *data, const char *path,
   if (json) *json = NULL;
   dkho_status s;
   TRY_GOTO(card_path(path, name));
-  if (!force && file_exists(path)) {
-    s = fail(DKHO_E_EXISTS, "%s: is there already", path);
+  if (!force && (file_exists(path) || file_exists(name))) {
+    s = fail(DKHO_E_EXISTS, "%s: is there already", file_exists(path) ? path : name);
     goto done;
   }
-  remove(name); /* the card of what is being replaced */
   TRY_GOTO(opened_model(&r, run, data, threads));
   TRY_GOTO(describe_training(&r, run, &training));
+  remove(name); /* the card of what is being replaced */
   TRY_GOTO(write_packed(r.o, training, path, force));
   TRY_GOTO(dkho_model_check(path, threads, NULL));
   s = write_card(run, data, path, threads, training, json ? json : &ignored);

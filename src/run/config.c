@@ -127,6 +127,7 @@ dkho_status config_save_json(json_t *object, const char *path, int force) {
 dkho_status config_load_json(const char *path, json_t **out) {
   file_map m;
   json_error_t error;
+  *out = NULL;
   TRY(file_map_open(&m, path));
   *out = m.size ? json_loadb((const char *)m.bytes, m.size, JSON_REJECT_DUPLICATES, &error) : NULL;
   dkho_status s = DKHO_OK;
@@ -136,6 +137,7 @@ dkho_status config_load_json(const char *path, json_t **out) {
     s = fail(DKHO_E_FORMAT, "%s: line %d: %s", path, error.line, error.text);
   else if (!json_is_object(*out)) {
     json_decref(*out);
+    *out = NULL;
     s = fail(DKHO_E_FORMAT, "%s: not a JSON object", path);
   }
   file_map_close(&m);
