@@ -20,6 +20,9 @@ refuse "has no figure 'ablations'; it has training, fields, phase" "$dkho" repro
 refuse "has no figure 'parameters'; it has training, fields, models, ablations, phase" \
   "$dkho" reproduce heat --ablations --figures parameters -o d
 [ ! -e d ] # nothing was begun
+mkdir own && echo mine >own/table.md
+refuse "own/table.md: is there already" "$dkho" reproduce darcy "${tiny[@]}" -o own
+[ "$(ls own; cat own/table.md)" = "$(printf 'table.md\nmine')" ]
 
 "$dkho" reproduce darcy "${tiny[@]}" -o d
 for part in table.md table.csv result.json darcy/result.json darcy/data.st darcy/honest-p.json darcy/pair-small.json \

@@ -76,6 +76,10 @@ grep -q 'was written by soap' err
 # a run is never overwritten; resuming a finished one changes nothing
 if train -o reference 2>err; then exit 1; fi
 grep -q 'holds a run already' err
+mkdir own; echo mine >own/metrics.csv
+if train -o own 2>err; then exit 1; fi
+grep -q 'own/metrics.csv: is there already' err
+[ "$(ls own; cat own/metrics.csv)" = "$(printf 'metrics.csv\nmine')" ]
 before=$(stat -c %Y.%s reference/best.st); "$dkho" train --resume reference --quiet >/dev/null
 [ "$before" = "$(stat -c %Y.%s reference/best.st)" ]
 # other data are refused

@@ -131,8 +131,26 @@ static dkho_status check_plan(const study *s) {
   return st;
 }
 
+/* The tables of a folder are written over, so it must be one of studies, or have no files of these names. */
+static dkho_status check_root(const study *s) {
+  static const char *const names[] = {"result.json", "table.md", "table.csv"};
+  char path[PATH_LIMIT];
+  for (int i = 0; i < problem_count(); i++) {
+    snprintf(path, sizeof path, "%.*s/%s/plan.json", PATH_LIMIT - 200, s->root, problem_at(i)->name);
+    if (file_exists(path)) return DKHO_OK;
+  }
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, "%.*s/%s", PATH_LIMIT - 200, s->root, names[i]);
+    if (file_exists(path))
+      return fail(DKHO_E_EXISTS, "%s: is there already and was not made by a reproduction; choose another folder",
+                  path);
+  }
+  return DKHO_OK;
+}
+
 static dkho_status make_folders(const study *s) {
   char path[PATH_LIMIT];
+  TRY(check_root(s));
   TRY(file_mkdir(s->root));
   TRY(file_mkdir(s->dir));
   return file_mkdir(study_path(s, "runs", path));

@@ -403,11 +403,17 @@ static dkho_status check_length(const char *run) {
 }
 
 dkho_status train_start(const dataset *d, const run_config *cfg, const char *run, const train_host *host) {
+  static const char *const names[] = {"config.json", "manifest.json", "metrics.csv",
+                                      "last.st",     "best.st",       "result.json"};
   char path[PATH_LIMIT];
   TRY(check_length(run));
-  snprintf(path, sizeof path, "%s/config.json", run);
-  if (file_exists(path))
-    return fail(DKHO_E_EXISTS, "%s: holds a run already; it is kept (resume it, or choose another name)", run);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, "%s/%s", run, names[i]);
+    if (!file_exists(path)) continue;
+    if (i == 0)
+      return fail(DKHO_E_EXISTS, "%s: holds a run already; it is kept (resume it, or choose another name)", run);
+    return fail(DKHO_E_EXISTS, "%s: is there already and belongs to no run; choose another name for the run", path);
+  }
   return go(d, cfg, run, host, 0);
 }
 
