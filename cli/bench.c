@@ -34,11 +34,11 @@ static void print_rows(const json_t *d) {
   printf("kernels: %s\n%-7s %-6s %7s %9s %6s %10s %6s %11s %6s %8s %7s %6s %7s\n", json_text(d, "isa"), "task", "size",
          "threads", "train ms", "", "predict 1", "", "predict 16", "", "GFLOP/s", "peak", "share", "MB");
   json_array_foreach(json_object_get(d, "rows"), i, r)
-      printf("%-7s %-6s %7.0f %9.2f %5.2fx %10.2f %5.2fx %11.2f %5.2fx %8.1f %7.1f %5.1f%% %7.0f\n",
-             json_text(r, "task"), json_text(r, "size"), number(r, "threads"), number(r, "train_ms"),
-             number(r, "train_speedup"), number(r, "predict1_ms"), number(r, "predict1_speedup"),
-             number(r, "predict16_ms"), number(r, "predict16_speedup"), number(r, "train_gflops"),
-             number(r, "peak_gflops"), 100 * number(r, "share"), 1e-6 * number(r, "train_bytes"));
+    printf("%-7s %-6s %7.0f %9.2f %5.2fx %10.2f %5.2fx %11.2f %5.2fx %8.1f %7.1f %5.1f%% %7.0f\n", json_text(r, "task"),
+           json_text(r, "size"), number(r, "threads"), number(r, "train_ms"), number(r, "train_speedup"),
+           number(r, "predict1_ms"), number(r, "predict1_speedup"), number(r, "predict16_ms"),
+           number(r, "predict16_speedup"), number(r, "train_gflops"), number(r, "peak_gflops"),
+           100 * number(r, "share"), 1e-6 * number(r, "train_bytes"));
 }
 
 static void print_scaling(const json_t *d) {

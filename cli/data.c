@@ -21,9 +21,10 @@ const verb verb_data = {
 static int run(int argc, char **argv) {
   const char *out = NULL;
   dkho_generate_options o = {.resolution = "main"};
+  int64_t samples = INT64_MIN; /* not given */
   const opt opts[] = {
       {"-o", OPT_TEXT, &out, "OUT", "the file to write (needed)"},
-      {"--samples", OPT_INT, &o.samples, "N", "how many samples (default: the benchmark's own number)"},
+      {"--samples", OPT_INT, &samples, "N", "how many samples (default: the benchmark's own number)"},
       {"--resolution", OPT_TEXT, &o.resolution, "R", "smoke or main (default)"},
       {0},
   };
@@ -35,10 +36,9 @@ static int run(int argc, char **argv) {
   if (nargs != 1 + import)
     return misuse(&verb_data, import ? "import needs one specification" : "expected one benchmark");
   if (!out) return misuse(&verb_data, "-o OUT is missing");
-  int asked = 0;
-  for (int i = 0; i < argc; i++) asked |= strncmp(argv[i], "--samples", 9) == 0;
-  if (asked && o.samples <= 0)
-    return misuse(&verb_data, "--samples: found %lld, expected at least 3", (long long)o.samples);
+  if (samples != INT64_MIN && samples < 3)
+    return misuse(&verb_data, "--samples: found %lld, expected at least 3", (long long)samples);
+  o.samples = samples == INT64_MIN ? 0 : samples;
   o.seed = (uint64_t)shared.seed;
   o.threads = (int)shared.threads;
   o.force = shared.force;

@@ -111,8 +111,8 @@ static const json_t *find_target(const json_t *problems, const story *of) {
   json_t *p, *t;
   json_array_foreach(problems, i, p) {
     if (strcmp(json_text(p, "problem"), of->problem) != 0) continue;
-    json_array_foreach(json_object_get(p, "targets"), k,
-                       t) if (strcmp(json_text(t, "target"), of->target) == 0) return t;
+    json_array_foreach(json_object_get(p, "targets"), k, t)
+      if (strcmp(json_text(t, "target"), of->target) == 0) return t;
   }
   return NULL;
 }

@@ -62,7 +62,8 @@ static void keep_wanted(const request *q, json_t *metrics) {
   json_t *value;
   const char *key;
   void *next;
-  json_object_foreach_safe(metrics, next, key, value) if (!wanted(q, key)) json_object_del(metrics, key);
+  json_object_foreach_safe(metrics, next, key, value)
+    if (!wanted(q, key)) json_object_del(metrics, key);
 }
 
 static int evaluate(const request *q, const char *name, json_t **out) {
@@ -158,8 +159,8 @@ static void print_table(const table *t) {
   for (int r = 0; r < t->columns; r++) {
     const char *key;
     json_t *value;
-    json_object_foreach(json_object_get(t->result[r], "metrics"), key, value) if (!printed(t, r, key))
-        print_metric(t, key);
+    json_object_foreach(json_object_get(t->result[r], "metrics"), key, value)
+      if (!printed(t, r, key)) print_metric(t, key);
   }
   if (t->paired) printf("%-18s %14.5g\n", "pair", t->pair);
   print_seconds(t, "predict, s", "predict_seconds");

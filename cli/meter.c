@@ -1,5 +1,6 @@
 /* meter.c: progress on stderr. On a terminal one line is redrawn at most ten times a second; elsewhere a plain line every
- * ten seconds. Nothing is shown for work shorter than two seconds. */
+ * ten seconds. Nothing is shown for work shorter than two seconds. The rate is that of the last minute or two: what was done
+ * before a pause, or before work was resumed, says nothing about the time that is left. */
 #include "cli.h"
 
 #include <stdio.h>
@@ -8,11 +9,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SPAN 60.0 /* seconds between marks */
+
 static struct {
   int terminal, shown;
   char label[64];
-  uint64_t before; /* what was done when it began: work that is resumed says nothing about the rate */
   double start, last;
+  struct {
+    double at;
+    uint64_t done;
+  } mark[2]; /* the older one begins the span of the rate */
 } meter;
 
 static double now(void) {
@@ -31,17 +37,14 @@ static void print_span(char *out, size_t size, double seconds) {
     snprintf(out, size, "%ld:%02ld h", s / 3600, s / 60 % 60);
 }
 
-static void draw(uint64_t done, uint64_t total, const char *note, double elapsed) {
+static void draw(uint64_t done, uint64_t total, const char *note, double t) {
   char rate[48] = "", left[24] = "", bar[32] = "";
-  double here = (double)(done - meter.before), speed = elapsed > 0 ? here / elapsed : 0;
+  double here = (double)(done - meter.mark[0].done), span = t - meter.mark[0].at, speed = span > 0 ? here / span : 0;
   if (speed >= 10)
     snprintf(rate, sizeof rate, "%.0f/s", speed);
   else if (speed > 0)
     snprintf(rate, sizeof rate, "%.2f/s", speed);
-  if (here > 0 && done < total)
-    print_span(left, sizeof left, elapsed * (double)(total - done) / here);
-  else
-    print_span(left, sizeof left, elapsed);
+  print_span(left, sizeof left, speed > 0 && done < total ? (double)(total - done) / speed : t - meter.start);
   if (total) {
     int full = (int)(20 * done / total);
     for (int i = 0; i < 20; i++) bar[i] = i < full ? '#' : '.';
@@ -74,14 +77,19 @@ static void progress(void *user, const char *label, uint64_t done, uint64_t tota
   if (strncmp(meter.label, label, sizeof meter.label - 1) != 0) {
     meter_end();
     snprintf(meter.label, sizeof meter.label, "%s", label);
-    meter.start = t, meter.before = done;
+    meter.start = t;
+    meter.mark[0].at = meter.mark[1].at = t, meter.mark[0].done = meter.mark[1].done = done;
     meter.last = t + (meter.terminal ? 1.9 : 0); /* the first two seconds are silent */
     if (done < total || !total) return;
+  }
+  if (t - meter.mark[1].at >= SPAN) {
+    meter.mark[0] = meter.mark[1];
+    meter.mark[1].at = t, meter.mark[1].done = done;
   }
   int last = total && done >= total, due = t - meter.last >= (meter.terminal ? 0.1 : 10.0);
   if (due || (last && (meter.shown || t - meter.start > 10))) {
     meter.last = t;
-    draw(done, total, note, t - meter.start);
+    draw(done, total, note, t);
   }
   if (last) meter_end();
 }

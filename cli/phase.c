@@ -41,10 +41,10 @@ static void print_phase(const json_t *found) {
   printf("\n%8s %8s %8s %11s %8s %8s\n", "sample", "Dice", "Lift", "Enrichment", "rho", "RelL2");
   size_t i;
   json_array_foreach(json_object_get(found, "cases"), i, one)
-      printf("%8lld %8.3f %8.2f %11.2f %8.3f %8.4f\n", (long long)json_integer_value(json_object_get(one, "sample")),
-             json_number_value(json_object_get(one, "dice")), json_number_value(json_object_get(one, "lift")),
-             json_number_value(json_object_get(one, "enrichment")), json_number_value(json_object_get(one, "rho")),
-             json_number_value(json_object_get(one, "rel_l2")));
+    printf("%8lld %8.3f %8.2f %11.2f %8.3f %8.4f\n", (long long)json_integer_value(json_object_get(one, "sample")),
+           json_number_value(json_object_get(one, "dice")), json_number_value(json_object_get(one, "lift")),
+           json_number_value(json_object_get(one, "enrichment")), json_number_value(json_object_get(one, "rho")),
+           json_number_value(json_object_get(one, "rel_l2")));
 }
 
 static int run(int argc, char **argv) {

@@ -41,9 +41,12 @@ static int run(int argc, char **argv) {
                                                                                                   : failed();
   dkho_field_info target;
   if (s == EXIT_DONE && dkho_model_output(m, &target) == DKHO_OK) {
-    if (shared.json)
-      printf("{\"target\": \"%s\", \"out\": \"%s\"}\n", target.name, out);
-    else
+    if (shared.json) {
+      json_t *j = json_pack("{s:s, s:s}", "target", target.name, "out", out);
+      json_dumpf(j, stdout, 0);
+      putchar('\n');
+      json_decref(j);
+    } else
       printf("%.*s%s: predictions of %s (degree %d)\n", (int)strlen(out) - 4 * vtu, out, vtu ? "-SAMPLE.vtu" : "",
              target.name, target.degree);
   }

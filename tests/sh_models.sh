@@ -22,6 +22,8 @@ grep -q '^| a | torus q |' models/README.md
 "$dkho" predict run --data data.st -o of_run.st --quiet >/dev/null
 "$dkho" predict models/a.st --data data.st -o of_file.st --quiet >/dev/null
 cmp of_run.st of_file.st
+"$dkho" predict models/a.st --data data.st --limit 1 -o 'of "it".st' --json >found
+grep -qF '"of \"it\".st"' found
 "$dkho" data torus --resolution smoke --samples 9 -o fewer.st --quiet >/dev/null
 "$dkho" eval models/a.st --data fewer.st --honest | grep ridge >found
 "$dkho" phase models/a.st --data fewer.st --limit 2 --quiet | grep Dice >found

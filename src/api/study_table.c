@@ -128,7 +128,8 @@ static dkho_status training_table(file_out *f, const json_t *whole) {
                   "tenth of the epochs; see the training curves.\n\n",
                   text(whole, "problem")));
   dkho_status s = table_open(&t, 8, "lllrrrrr", head);
-  json_array_foreach(json_object_get(whole, "targets"), i, target) if (s == DKHO_OK) s = fill_training(t, target);
+  json_array_foreach(json_object_get(whole, "targets"), i, target)
+    if (s == DKHO_OK) s = fill_training(t, target);
   if (s == DKHO_OK) s = put_table(f, t);
   table_close(t);
   return s;
@@ -167,7 +168,8 @@ static dkho_status cost_table(file_out *f, const json_t *whole) {
       text(whole, "problem"), (int)number(whole, "threads"),
       number(json_object_get(whole, "classical"), "setup_seconds")));
   dkho_status s = table_open(&t, 6, "llrrrr", head);
-  json_array_foreach(json_object_get(whole, "targets"), i, target) if (s == DKHO_OK) s = fill_cost(t, target);
+  json_array_foreach(json_object_get(whole, "targets"), i, target)
+    if (s == DKHO_OK) s = fill_cost(t, target);
   if (s == DKHO_OK) s = put_table(f, t);
   table_close(t);
   return s;
@@ -207,8 +209,8 @@ static dkho_status pair_lines(file_out *f, const json_t *whole) {
   size_t i;
   json_t *p;
   json_array_foreach(json_object_get(whole, "pairs"), i, p)
-      TRY(file_printf(f, "The %s models of `%s` and `%s` contradict each other by %.4f (mean of |d u - w| / |w|).\n\n",
-                      text(p, "size"), text(p, "lower"), text(p, "upper"), number(p, "value")));
+    TRY(file_printf(f, "The %s models of `%s` and `%s` contradict each other by %.4f (mean of |d u - w| / |w|).\n\n",
+                    text(p, "size"), text(p, "lower"), text(p, "upper"), number(p, "value")));
   return DKHO_OK;
 }
 
@@ -239,7 +241,8 @@ static dkho_status write_markdown(const char *root, const json_t *problems) {
   snprintf(path, sizeof path, "%.*s/table.md", PATH_LIMIT - 64, root);
   TRY(file_open(&f, path, 1));
   dkho_status s = file_printf(&f, "# Results\n\nWritten by `dkho reproduce`. docs/RESULTS.md has the formulas.\n\n");
-  json_array_foreach(problems, i, whole) if (s == DKHO_OK) s = problem_section(&f, whole);
+  json_array_foreach(problems, i, whole)
+    if (s == DKHO_OK) s = problem_section(&f, whole);
   if (s == DKHO_OK) return file_commit(&f);
   file_abort(&f);
   return s;
@@ -277,7 +280,8 @@ static dkho_status write_csv(const char *root, const json_t *problems) {
   snprintf(path, sizeof path, "%.*s/table.csv", PATH_LIMIT - 64, root);
   dkho_status s = table_open(&t, 9, "lllllllll", head);
   json_array_foreach(problems, i, whole)
-      json_array_foreach(json_object_get(whole, "targets"), k, target) if (s == DKHO_OK) s = fill_csv(t, whole, target);
+    json_array_foreach(json_object_get(whole, "targets"), k, target)
+      if (s == DKHO_OK) s = fill_csv(t, whole, target);
   if (s == DKHO_OK) s = table_write(t, path, 1);
   table_close(t);
   return s;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *import_path(import *m, const char *name) {
+char *import_path(importer *m, const char *name) {
   const char *slash = strrchr(m->spec, '/');
   size_t head = name[0] == '/' || !slash ? 0 : (size_t)(slash - m->spec) + 1, room = head + strlen(name) + 1;
   char *out = arena_take(&m->mem, room, 1);
@@ -14,7 +14,7 @@ char *import_path(import *m, const char *name) {
   return out;
 }
 
-static dkho_status load_json(import *m) {
+static dkho_status load_json(importer *m) {
   static const char *const keys[] = {"problem", "mesh",  "labels",    "fields",   "split",
                                      "seed",    "modes", "heat_step", "features", "recipes"};
   file_map map;
@@ -26,7 +26,7 @@ static dkho_status load_json(import *m) {
   return spec_keys(m->root, "import", 10, keys);
 }
 
-static dkho_status put_info(import *m, const char *path, int force, int64_t seed, dataset_writer **w) {
+static dkho_status put_info(importer *m, const char *path, int force, int64_t seed, dataset_writer **w) {
   data_info info = {.generator = "dkho import", .seed = (uint64_t)seed};
   TRY(spec_text(m->root, "import", "problem", NULL, &m->mem, &info.problem));
   char *text = json_dumps(m->root, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -37,7 +37,7 @@ static dkho_status put_info(import *m, const char *path, int force, int64_t seed
   return s;
 }
 
-static dkho_status put_table(import *m, dataset_writer *w) {
+static dkho_status put_table(importer *m, dataset_writer *w) {
   feat_table table;
   json_t *own = json_object_get(m->root, "features");
   if (own) {
@@ -59,7 +59,7 @@ static dkho_status put_table(import *m, dataset_writer *w) {
   return dataset_put_table(w, &table);
 }
 
-static dkho_status put_harmonic(import *m, dataset_writer *w) {
+static dkho_status put_harmonic(importer *m, dataset_writer *w) {
   for (int i = 0; i < m->fields; i++) {
     int k = m->field[i].f.degree;
     if (m->field[i].f.role != DATA_TARGET || m->harmonics[k] || !m->hooks || !m->hooks->harmonic) continue;
@@ -73,7 +73,7 @@ static dkho_status put_harmonic(import *m, dataset_writer *w) {
 }
 
 /* Defaults for every target, changed by the entry of "recipes" that names it. */
-static dkho_status put_recipes(import *m, dataset_writer *w) {
+static dkho_status put_recipes(importer *m, dataset_writer *w) {
   json_t *list;
   TRY(spec_array(m->root, "import", "recipes", 0, DATA_FIELDS_MAX, &list));
   size_t used = 0;
@@ -106,7 +106,7 @@ static dkho_status put_recipes(import *m, dataset_writer *w) {
   return DKHO_OK;
 }
 
-static dkho_status split_list(import *m, dataset_writer *w, json_t *list, data_split s) {
+static dkho_status split_list(importer *m, dataset_writer *w, json_t *list, data_split s) {
   int64_t *sample, n = (int64_t)json_array_size(list);
   if (!ARENA_NEW(&m->mem, sample, n + 1)) return DKHO_E_MEMORY;
   for (int64_t i = 0; i < n; i++) {
@@ -119,7 +119,7 @@ static dkho_status split_list(import *m, dataset_writer *w, json_t *list, data_s
 }
 
 /* Three lists of samples, or three fractions of a seeded permutation; a missing one is empty. */
-static dkho_status put_splits(import *m, dataset_writer *w, int64_t seed) {
+static dkho_status put_splits(importer *m, dataset_writer *w, int64_t seed) {
   static const char *const keys[] = {"train", "val", "test"};
   static const double zero = 0;
   json_t *o = json_object_get(m->root, "split");
@@ -145,7 +145,7 @@ static dkho_status put_splits(import *m, dataset_writer *w, int64_t seed) {
   return dataset_split_random(w, (uint64_t)seed, a, b - a, c - b);
 }
 
-static dkho_status run(import *m, const char *path, int force, dataset_writer **w) {
+static dkho_status run(importer *m, const char *path, int force, dataset_writer **w) {
   static const int64_t modes = 16, fixed_seed = 42;
   int64_t seed, count;
   TRY(load_json(m));
@@ -170,7 +170,7 @@ static dkho_status run(import *m, const char *path, int force, dataset_writer **
 }
 
 dkho_status data_import(const char *spec, const char *path, int force, const import_hooks *hooks) {
-import m = {.spec = spec, .hooks = hooks };
+  importer m = {.spec = spec, .hooks = hooks};
   dataset_writer *w = NULL;
   dkho_status s = run(&m, path, force, &w);
   if (s == DKHO_OK) {

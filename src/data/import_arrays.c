@@ -6,12 +6,12 @@
 
 enum { BLOCK = 32 };
 
-void import_close_arrays(import *m) {
+void import_close_arrays(importer *m) {
   for (int i = 0; m->field && i < m->fields; i++) npy_close(&m->field[i].array);
 }
 
 /* [samples,] n [, channels]: what the axes are, and how many channels follow from them. */
-static dkho_status fit(import *m, import_field *f, const char *path) {
+static dkho_status fit(importer *m, import_field *f, const char *path) {
   const npy *a = &f->array;
   int per_sample = f->f.role != DATA_STATIC, global = f->f.role == DATA_GLOBAL;
   int fixed = per_sample + !global;
@@ -37,7 +37,7 @@ static dkho_status fit(import *m, import_field *f, const char *path) {
   return DKHO_OK;
 }
 
-static dkho_status open_field(import *m, json_t *o, const char *where, import_field *f) {
+static dkho_status open_field(importer *m, json_t *o, const char *where, import_field *f) {
   static const char *const keys[] = {"name", "role", "degree", "file", "scaling"};
   static const int64_t zero = 0;
   const char *roles[DATA_ROLES], *file;
@@ -63,7 +63,7 @@ static dkho_status open_field(import *m, json_t *o, const char *where, import_fi
   return fit(m, f, path);
 }
 
-dkho_status import_arrays(import *m) {
+dkho_status import_arrays(importer *m) {
   json_t *list;
   TRY(spec_array(m->root, "import", "fields", 1, DATA_FIELDS_MAX / 2, &list));
   m->samples = -1;
@@ -77,7 +77,7 @@ dkho_status import_arrays(import *m) {
   return DKHO_OK;
 }
 
-dkho_status import_statics(import *m, dataset_writer *w) {
+dkho_status import_statics(importer *m, dataset_writer *w) {
   for (int i = 0; i < m->fields; i++) {
     import_field *f = &m->field[i];
     if (f->f.role != DATA_STATIC) continue;
@@ -104,7 +104,7 @@ static void convert(const import_field *f, int64_t first, int64_t count, uint64_
   }
 }
 
-dkho_status import_samples(import *m, dataset_writer *w) {
+dkho_status import_samples(importer *m, dataset_writer *w) {
   void **block;
   int blocks = 0;
   if (!ARENA_NEW(&m->mem, block, m->fields + 1)) return DKHO_E_MEMORY;

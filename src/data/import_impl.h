@@ -12,7 +12,7 @@ typedef struct import_field {
   const double *values; /* of the statics made here, from mem */
 } import_field;
 
-typedef struct import {
+typedef struct importer {
   json_t *root;
   const char *spec; /* path */
   const import_hooks *hooks;
@@ -24,17 +24,17 @@ typedef struct import {
   int64_t samples;
   int64_t harmonics[CX_DEGREES];
   arena mem;
-} import;
+} importer;
 
 /* `name` beside the specification unless absolute; from mem. */
-char *import_path(import *m, const char *name);
+char *import_path(importer *m, const char *name);
 /* import_mesh.c: the complex with its labels, and the statics that come with it. */
-dkho_status import_mesh(import *m);
-dkho_status import_geometry(import *m);
+dkho_status import_mesh(importer *m);
+dkho_status import_geometry(importer *m);
 /* import_arrays.c: the user's arrays, opened and compared with the complex; then their samples, in blocks. */
-dkho_status import_arrays(import *m);
-dkho_status import_statics(import *m, dataset_writer *w);
-dkho_status import_samples(import *m, dataset_writer *w);
-void import_close_arrays(import *m);
+dkho_status import_arrays(importer *m);
+dkho_status import_statics(importer *m, dataset_writer *w);
+dkho_status import_samples(importer *m, dataset_writer *w);
+void import_close_arrays(importer *m);
 
 #endif

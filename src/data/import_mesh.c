@@ -28,7 +28,7 @@ static dkho_status point(json_t *o, const char *where, const char *key, int gdim
   return DKHO_OK;
 }
 
-static dkho_status read_region(import *m, json_t *o, const char *where, region *r) {
+static dkho_status read_region(importer *m, json_t *o, const char *where, region *r) {
   static const char *const keys[] = {"name", "box", "ball"}, *const box[] = {"min", "max"},
                            *const ball[] = {"centre", "radius"};
   char at[64];
@@ -70,7 +70,7 @@ static int32_t label_of(const cx *c, int k, int64_t i, int regions, const region
   return 0;
 }
 
-static dkho_status label_boundary(import *m, json_t *list) {
+static dkho_status label_boundary(importer *m, json_t *list) {
   int n = (int)json_array_size(list);
   region *r;
   const char **names;
@@ -92,7 +92,7 @@ static dkho_status label_boundary(import *m, json_t *list) {
   return DKHO_OK;
 }
 
-dkho_status import_mesh(import *m) {
+dkho_status import_mesh(importer *m) {
   const char *name;
   json_t *labels;
   TRY(spec_text(m->root, "import", "mesh", NULL, &m->mem, &name));
@@ -105,7 +105,7 @@ dkho_status import_mesh(import *m) {
 }
 
 /* A static field to be filled by the caller; NULL: no memory or no room. */
-static double *add(import *m, const char *name, int digit, int degree, int channels) {
+static double *add(importer *m, const char *name, int digit, int degree, int channels) {
   if (m->fields == DATA_FIELDS_MAX) {
     fail(DKHO_E_INPUT, "more than %d fields", DATA_FIELDS_MAX);
     return NULL;
@@ -122,7 +122,7 @@ static double *add(import *m, const char *name, int digit, int degree, int chann
   return values;
 }
 
-static dkho_status add_measure(import *m, const char *name, int k) {
+static dkho_status add_measure(importer *m, const char *name, int k) {
   double *v = add(m, name, -1, k, 1);
   if (!v) return DKHO_E_MEMORY;
   memcpy(v, m->c->measure[k], (size_t)m->c->n[k] * sizeof *v);
@@ -130,7 +130,7 @@ static dkho_status add_measure(import *m, const char *name, int k) {
 }
 
 /* One-hot labels of degree k; of a degree without labels, the mean of the vertices'. */
-static dkho_status add_labels(import *m, int k) {
+static dkho_status add_labels(importer *m, int k) {
   cx *c = m->c;
   if (c->labels < 2 || (!c->label[k] && !c->label[0])) return DKHO_OK;
   double *v = add(m, "label", k, k, c->labels), *vertex;
@@ -147,7 +147,7 @@ static dkho_status add_labels(import *m, int k) {
 }
 
 /* Distance to each labelled part of the boundary, over the diagonal of the bounding box. */
-static dkho_status add_distances(import *m) {
+static dkho_status add_distances(importer *m) {
   cx *c = m->c;
   int parts = 0;
   int32_t *part;
@@ -171,7 +171,7 @@ static dkho_status add_distances(import *m) {
   return DKHO_OK;
 }
 
-dkho_status import_geometry(import *m) {
+dkho_status import_geometry(importer *m) {
   cx *c = m->c;
   double *v;
   for (int k = 0; k <= m->top; k++) {
@@ -188,7 +188,6 @@ dkho_status import_geometry(import *m) {
     static_normals(c, v);
   }
   if (m->top >= 2) TRY(add_measure(m, "area", 2));
-  if (m->top >= 3) TRY(add_measure(m, "volume", 3));
   for (int k = 0; k <= m->top; k++) TRY(add_labels(m, k));
   TRY(add_distances(m));
   if (!(v = add(m, "weight", -1, 0, 1))) return DKHO_E_MEMORY;
