@@ -235,8 +235,7 @@ DKHO_API dkho_status dkho_phase(const char *run, const char *data, int threads, 
  * finished is kept: a call that was stopped goes on where it was. problem: darcy, torus, cavity, heat, reaction, or "all" for the
  * paper's three. json (may be NULL): the content of result.json, an array of one object per problem in the folder. */
 typedef struct dkho_reproduce_options {
-  const char *
-      budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its samples and epochs) */
+  const char *budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its own) */
   const char *target; /* NULL: every target */
   const char *size;   /* "small", "large", "both"; NULL: by the budget */
   int ablations;      /* 1: the variants without one component too; 0: those that are finished */
@@ -263,20 +262,21 @@ DKHO_API dkho_status dkho_reproduce(const char *problem, const char *dir, const 
 DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const char *resolution, int threads,
                                 double seconds, char **json);
 /* Training time per simplex on torus meshes of growing size, from a hundredth of `largest` simplices to that (0: 10⁶), as
- * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf, which replaces what was there. Medians of `turns` turns (0: 3) through all
- * sizes, by the clock and in processor time of all threads. Static descriptors and samples are noise, since only the time matters. size: "small" (also NULL) or "large". */
+ * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf, which replaces what was there. Medians of `turns` turns (0: 3)
+ * through all sizes, by the clock and in processor time of all threads. Static descriptors and samples are noise, since only
+ * the time matters. size: "small" (also NULL) or "large". */
 DKHO_API dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure,
                                         char **json);
 
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
  * A model file: weights, scaling, descriptors, and the complex with its bases; or packed, without the latter, which its
- * benchmark makes again on loading (a second or a few) and which are compared with what the file remembers. Predicting may be done from many threads at once
- * on one handle. */
+ * benchmark makes again on loading (a second or a few) and which are compared with what the file remembers. Predicting may be
+ * done from many threads at once on one handle. */
 typedef struct dkho_model dkho_model;
 DKHO_API dkho_status dkho_model_load(dkho_model **out, const char *path); /* a model file or a run directory */
 /* Packs the selected model of a finished run on benchmark data into a small file NAME.st, and writes its card NAME.json (data,
- * configuration, result, rows to compare with, hash) and the folder's README.md. data NULL: the path in config.json. json (may be
- * NULL): the card. */
+ * configuration, result, rows to compare with, hash) and the folder's README.md, unless somebody else wrote that. data NULL: the path
+ * in config.json. json (may be NULL): the card. */
 DKHO_API dkho_status dkho_model_pack(const char *run, const char *data, const char *path, int force, int threads,
                                      char **json);
 /* Makes a few test samples of a packed model again, predicts them, and compares the errors with those it remembers and the file
