@@ -1,5 +1,5 @@
 # Thin front door to CMake. `make test` and `make demo` install what is missing by themselves.
-.PHONY: all setup build test test-asan test-arm asan demo bench lint format fuzz fixtures install clean
+.PHONY: all setup build test test-asan test-tsan test-arm asan demo bench lint format fuzz fixtures install clean
 PREFIX ?= /usr/local
 
 all: build
@@ -20,6 +20,11 @@ asan: setup
 
 test-asan: asan
 	@ctest --preset asan
+
+test-tsan: setup
+	@cmake --preset tsan >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --build --preset tsan
+	@ctest --preset tsan
 
 test-arm:
 	@tools/setup.sh build arm

@@ -71,6 +71,13 @@ static int has_ended(pool *p, uint64_t seen) {
   return atomic_load(&p->busy) == 0;
 }
 
+void pool_breathe(unsigned turn) {
+  if (turn % LOOKS == LOOKS - 1)
+    sched_yield();
+  else
+    breathe();
+}
+
 /* Looks until `ready` or until patience is at its end; says which. */
 static int look(pool *p, int (*ready)(pool *, uint64_t), uint64_t seen) {
   if (ready(p, seen)) return 1;

@@ -16,5 +16,7 @@ int pool_width(const pool *p); /* 1 for NULL */
  * the others may or may not have run. p NULL runs them here, in order. Not reentrant: a task may not call pool_run on
  * the pool that runs it. */
 dkho_status pool_run(pool *p, size_t tasks, pool_task fn, void *ctx);
+/* One turn of a loop that waits for another worker of the same round: short, and now and then it lets others run. */
+void pool_breathe(unsigned turn);
 
 #endif

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "kern/fused.h"
 
+#include <stdatomic.h>
+
 enum { LANES = KERN_LANES, DEG = FUSED_DEGREES, CHUNK = 64, BLOCK = 4 }; /* tiles a chunk, a block */
 
 /* Weights as the passes want them, rebuilt by fused_prepare. States are kept without the affine part of their norm; it is
@@ -96,6 +98,14 @@ typedef struct sample_state {
   real *flat_y, *flat_g;                           /* row-major output and cotangent */
 } sample_state;
 
+typedef struct sweep sweep;
+/* Where a worker shows the pass it is at. */
+typedef struct post {
+  _Atomic(sweep *) open; /* NULL: none that would want help */
+  _Atomic int guests;    /* who may hold it */
+  char apart[64];        /* a line of its own */
+} post;
+
 struct fused_team {
   const fused *f;
   pool *p;
@@ -104,17 +114,20 @@ struct fused_team {
   sample_state *state; /* one per thread that takes whole samples */
   scratch *work;       /* one per thread */
   real *packed;        /* samples × grads */
+  post *post;          /* one per thread; NULL: there is but one */
+  _Atomic int free;    /* workers without a sample */
   int stagger;         /* lines by which the last array was moved */
   arena mem;
 };
 
-/* One pass over all chunks; `p` NULL runs them here in order. */
+/* One pass over all chunks. */
 typedef struct pass {
   const fused *f;
   sample_state *s;
-  scratch *work;
-  pool *p;
-  int worker; /* scratch to use when p is NULL */
+  scratch *work; /* of all threads */
+  int worker;    /* who owns the sample */
+  post *post;
+  _Atomic int *free;
   int layer, step;
   int turned; /* chunks from the last to the first */
 } pass;
@@ -132,14 +145,14 @@ void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
 void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
 
 /* Substep `step` (0 … layers·substeps-1) and its reverse; the latter adds to the scalars of the packed gradient. */
-dkho_status relation_forward(pass *p, int step);
-dkho_status relation_backward(pass *p, int step);
+void relation_forward(pass *p, int step);
+void relation_backward(pass *p, int step);
 /* CARRIER: m of tiles first … last-1 of degree k in layer l, into res_a; and g_x of layer l from the cotangents of [m, x]. */
 void carrier_hop(const fused *f, sample_state *s, int k, int l, int first, int last);
-dkho_status carrier_backward(pass *p, int l);
+void carrier_backward(pass *p, int l);
 
 /* Runs fn over the chunks of the degrees in `mask`; unit_of, when given, says where a chunk's partial gradient belongs. */
-dkho_status run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k));
+void run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k));
 
 static inline int fused_lives(const fused *f, int l, int k) {
   return k >= 0 && (f->live[l] >> k & 1U);

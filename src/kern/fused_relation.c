@@ -74,11 +74,14 @@ static int wants_before(const pass *p, int k) {
   return fused_wants(p->f, p->step, k);
 }
 
-dkho_status relation_forward(pass *p, int step) {
+void relation_forward(pass *p, int step) {
   p->step = step;
-  if (p->f->s.relation == FUSED_ALONE) return run_chunks(p, 1U << p->f->s.target, alone_chunk, NULL);
-  TRY(run_chunks(p, mask_where(p, wants_a) | mask_where(p, wants_b), residual_chunk, NULL));
-  return run_chunks(p, mask_where(p, wants_after), step_chunk, NULL);
+  if (p->f->s.relation == FUSED_ALONE) {
+    run_chunks(p, 1U << p->f->s.target, alone_chunk, NULL);
+    return;
+  }
+  run_chunks(p, mask_where(p, wants_a) | mask_where(p, wants_b), residual_chunk, NULL);
+  run_chunks(p, mask_where(p, wants_after), step_chunk, NULL);
 }
 
 /* Cotangents of the arguments of A_k and B_k into res_a, res_b; those of the maps added; dots by chunk. */
@@ -141,16 +144,16 @@ static void add_scalars(const pass *p) {
   out[DEG] += (real)g_tau;
 }
 
-dkho_status relation_backward(pass *p, int step) {
+void relation_backward(pass *p, int step) {
   int alone = p->f->s.relation == FUSED_ALONE;
   p->step = step;
   if (alone)
-    TRY(run_chunks(p, 1U << p->f->s.target, alone_back_chunk, NULL));
+    run_chunks(p, 1U << p->f->s.target, alone_back_chunk, NULL);
   else
-    TRY(run_chunks(p, (1U << p->f->s.degrees) - 1, residual_back_chunk, NULL));
+    run_chunks(p, (1U << p->f->s.degrees) - 1, residual_back_chunk, NULL);
   add_scalars(p);
-  if (alone || (step == 0 && p->f->s.start == FUSED_ZERO)) return DKHO_OK; /* nothing depends on a start at zero */
-  return run_chunks(p, mask_where(p, wants_before), step_back_chunk, NULL);
+  if (alone || (step == 0 && p->f->s.start == FUSED_ZERO)) return; /* nothing depends on a start at zero */
+  run_chunks(p, mask_where(p, wants_before), step_back_chunk, NULL);
 }
 
 /* m_k = d x_{k-1} + δ x_{k+1}; σ_k is in the matrix that reads it. */
@@ -177,7 +180,7 @@ static void hop_back_chunk(const pass *p, const chunk *c, scratch *w, real *part
                       s->res_a[k]);
 }
 
-dkho_status carrier_backward(pass *p, int l) {
+void carrier_backward(pass *p, int l) {
   p->layer = l;
-  return run_chunks(p, p->f->live[l], hop_back_chunk, NULL);
+  run_chunks(p, p->f->live[l], hop_back_chunk, NULL);
 }

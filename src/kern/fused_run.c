@@ -4,12 +4,14 @@
 #include <assert.h>
 #include <string.h>
 
-typedef struct {
-  pass *p;
+/* A pass over the chunks, from which everybody takes the next one. */
+struct sweep {
+  const pass *p;
   unsigned mask;
   chunk_fn fn;
   const grad_unit *(*unit_of)(const pass *p, int k);
-} sweep;
+  _Atomic int next;
+};
 
 static void one_chunk(const sweep *w, int i, int worker, int slot) {
   const chunk *c = &w->p->f->chunks[i];
@@ -25,35 +27,42 @@ static void add_partial(const sweep *w, int i, int slot) {
   f->k->axpy(u->size, 1, w->p->s->partial + (size_t)slot * f->unit_max, w->p->s->packed + u->base);
 }
 
-/* The i-th chunk in the direction of the pass. */
-static int chunk_at(const pass *p, int i) {
-  return p->turned ? p->f->chunk_count - 1 - i : i;
+/* The chunk at place `at` in the direction of the pass; -1: of a degree that it leaves out. */
+static int chunk_at(const sweep *w, int at) {
+  const fused *f = w->p->f;
+  int i = w->p->turned ? f->chunk_count - 1 - at : at;
+  return w->mask >> f->chunks[i].k & 1U ? i : -1;
 }
 
-static dkho_status chunk_task(void *ctx, size_t task, int worker) {
-  const sweep *w = ctx;
-  int i = chunk_at(w->p, (int)task);
-  if (w->mask >> w->p->f->chunks[i].k & 1U) one_chunk(w, i, worker, i);
-  return DKHO_OK;
+static void take_chunks(sweep *w, int worker) {
+  for (int at, i; (at = atomic_fetch_add(&w->next, 1)) < w->p->f->chunk_count;)
+    if ((i = chunk_at(w, at)) >= 0) one_chunk(w, i, worker, i);
 }
 
-dkho_status run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k)) {
-  sweep w = {p, mask, fn, unit_of};
-  int count = p->f->chunk_count;
-  if (p->p) TRY(pool_run(p->p, (size_t)count, chunk_task, &w));
-  for (int at = 0; at < count; at++) {
-    int i = chunk_at(p, at);
-    if (!(mask >> p->f->chunks[i].k & 1U)) continue;
-    if (!p->p) one_chunk(&w, i, p->worker, 0);
-    add_partial(&w, i, p->p ? i : 0);
+/* Shows the pass to whoever has no sample, takes part in it, and waits until the guests are gone. */
+static void share(sweep *w, post *here, int worker) {
+  atomic_store(&here->open, w);
+  take_chunks(w, worker);
+  atomic_store(&here->open, NULL);
+  for (unsigned turn = 0; atomic_load(&here->guests); turn++) pool_breathe(turn);
+}
+
+void run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k)) {
+  sweep w = {.p = p, .mask = mask, .fn = fn, .unit_of = unit_of};
+  int shared = p->post && atomic_load(p->free) > 0;
+  if (shared) share(&w, p->post, p->worker);
+  for (int at = 0; at < p->f->chunk_count; at++) {
+    int i = chunk_at(&w, at);
+    if (i < 0) continue;
+    if (!shared) one_chunk(&w, i, p->worker, 0);
+    add_partial(&w, i, shared ? i : 0);
   }
-  return DKHO_OK;
 }
 
 /* A pass over the big arrays runs against the one before: it begins where that one ended, with what is still in cache. */
-static dkho_status run_turned(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k)) {
+static void run_turned(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k)) {
   p->turned = !p->turned;
-  return run_chunks(p, mask, fn, unit_of);
+  run_chunks(p, mask, fn, unit_of);
 }
 
 static const grad_unit *content_unit(const pass *p, int k) {
@@ -81,17 +90,17 @@ static void load_sample(const pass *p, const fused_sample *in) {
   }
 }
 
-static dkho_status forward(pass *p, const fused_sample *in) {
+static void forward(pass *p, const fused_sample *in) {
   const fused *f = p->f;
   int substeps = f->s.relation == FUSED_CARRIER ? 0 : f->s.substeps;
   load_sample(p, in);
-  TRY(run_turned(p, f->live[0], encoder_chunk, NULL));
+  run_turned(p, f->live[0], encoder_chunk, NULL);
   for (int l = 0; l < f->s.layers; l++) {
-    for (int r = 0; r < substeps; r++) TRY(relation_forward(p, l * substeps + r));
+    for (int r = 0; r < substeps; r++) relation_forward(p, l * substeps + r);
     p->layer = l;
-    TRY(run_turned(p, f->live[l + 1], content_chunk, NULL));
+    run_turned(p, f->live[l + 1], content_chunk, NULL);
   }
-  return run_turned(p, 1U << f->s.target, decoder_chunk, NULL);
+  run_turned(p, 1U << f->s.target, decoder_chunk, NULL);
 }
 
 /* g_global-rows = global ⊗ g_row, once the row's gradient is complete. */
@@ -111,29 +120,30 @@ static void zero(real *x, int tiles, int ch) {
 }
 
 /* Phases of layer l: its maps' cotangents, and g_θ before it. */
-static dkho_status phases_backward(pass *p, int l) {
+static void phases_backward(pass *p, int l) {
   const fused *f = p->f;
   for (int k = 0; k < f->s.degrees; k++)
     if (fused_lives(f, l, k)) zero(p->s->gmaps[k], f->tiles[k], 3 * f->s.c);
-  for (int r = f->s.substeps - 1; r >= 0; r--) TRY(relation_backward(p, l * f->s.substeps + r));
-  return DKHO_OK;
+  for (int r = f->s.substeps - 1; r >= 0; r--) relation_backward(p, l * f->s.substeps + r);
 }
 
-static dkho_status backward(pass *p, const fused_sample *in) {
+static void backward(pass *p, const fused_sample *in) {
   const fused *f = p->f;
   sample_state *s = p->s;
   memset(s->packed, 0, f->grads * sizeof *s->packed);
   for (int k = 0; k < f->s.degrees; k++)
     if (fused_lives(f, 0, k)) zero(s->gt[k], f->tiles[k], f->s.c);
-  TRY(run_turned(p, 1U << f->s.target, decoder_back_chunk, decoder_unit));
+  run_turned(p, 1U << f->s.target, decoder_back_chunk, decoder_unit);
   for (int l = f->s.layers - 1; l >= 0; l--) {
     p->layer = l;
-    TRY(run_turned(p, f->live[l + 1], content_back_chunk, content_unit));
-    TRY(f->s.relation == FUSED_CARRIER ? carrier_backward(p, l) : phases_backward(p, l));
+    run_turned(p, f->live[l + 1], content_back_chunk, content_unit);
+    if (f->s.relation == FUSED_CARRIER)
+      carrier_backward(p, l);
+    else
+      phases_backward(p, l);
   }
-  TRY(run_turned(p, f->live[0], encoder_back_chunk, encoder_unit));
+  run_turned(p, f->live[0], encoder_back_chunk, encoder_unit);
   global_grads(p, in);
-  return DKHO_OK;
 }
 
 typedef struct {
@@ -142,44 +152,71 @@ typedef struct {
   fused_loss loss;
   void *ctx;
   real *const *y;
-  int first; /* of the samples in flight */
+  int first, group; /* samples in flight */
+  _Atomic int left; /* of them; 0 also when one has failed */
 } batch;
 
-/* Forward, and the way back when there is a loss, of sample i in the state of `worker`. */
-static dkho_status run_sample(const batch *b, int i, int worker, pool *blocks) {
+/* Forward, and the way back when there is a loss, of sample i. */
+static dkho_status run_sample(const batch *b, int i, int worker) {
   fused_team *t = b->t;
   const fused *f = t->f;
-  sample_state *s = &t->state[worker];
+  sample_state *s = &t->state[b->group > 1 ? worker : 0];
   if (b->loss) s->packed = t->packed + (size_t)(i - b->first) * f->grads;
-  pass p = {.f = f, .s = s, .work = t->work, .p = blocks, .worker = worker};
+  pass p = {
+      .f = f, .s = s, .work = t->work, .worker = worker, .post = t->post ? &t->post[worker] : NULL, .free = &t->free};
   int64_t n = f->s.n[f->s.target];
-  TRY(forward(&p, &b->samples[i]));
+  forward(&p, &b->samples[i]);
   assert(b->loss || b->y);
   kern_untile(n, f->s.outputs, f->order[f->s.target], s->y, b->loss ? s->flat_y : b->y[i]);
   if (!b->loss) return DKHO_OK;
   TRY(b->loss(b->ctx, i, s->flat_y, s->flat_g));
   kern_tile(n, f->s.outputs, f->order[f->s.target], s->flat_g, s->g_y);
-  return backward(&p, &b->samples[i]);
+  backward(&p, &b->samples[i]);
+  return DKHO_OK;
 }
 
-static dkho_status sample_task(void *ctx, size_t task, int worker) {
-  const batch *b = ctx;
-  return run_sample(b, b->first + (int)task, worker, NULL);
+/* Without a sample of its own, a worker goes from post to post. A guest is counted before it looks, and an owner closes its
+ * pass before it looks for guests: so no guest holds a pass that is over. */
+static void help(batch *b, int worker) {
+  fused_team *t = b->t;
+  int width = pool_width(t->p);
+  atomic_fetch_add(&t->free, 1);
+  for (unsigned turn = 0; atomic_load(&b->left) > 0; turn++) {
+    post *there = &t->post[turn % (unsigned)width];
+    if (atomic_load(&there->open)) {
+      atomic_fetch_add(&there->guests, 1);
+      sweep *w = atomic_load(&there->open);
+      if (w) take_chunks(w, worker);
+      atomic_fetch_sub(&there->guests, 1);
+    } else
+      pool_breathe(turn);
+  }
+  atomic_fetch_sub(&t->free, 1);
 }
 
-/* Groups of at most t->samples samples, a sample per thread; a group of one goes over the chunks instead. The sum over samples
- * is in their order either way. */
+/* Tasks behind the last sample are help for those who still have one. */
+static dkho_status batch_task(void *ctx, size_t task, int worker) {
+  batch *b = ctx;
+  if ((int)task >= b->group) return help(b, worker), DKHO_OK;
+  dkho_status s = run_sample(b, b->first + (int)task, worker);
+  if (s == DKHO_OK)
+    atomic_fetch_sub(&b->left, 1);
+  else
+    atomic_store(&b->left, 0);
+  return s;
+}
+
+/* Groups of at most t->samples samples, a sample per thread, and threads without one take part in the passes of others. The
+ * sums over chunks and samples are in their order whoever took them. */
 static dkho_status run_batch(batch *b, int count, real *packed) {
   fused_team *t = b->t;
   size_t grads = t->f->grads;
   if (packed) memset(packed, 0, grads * sizeof *packed);
-  for (b->first = 0; b->first < count; b->first += t->samples) {
-    int group = count - b->first < t->samples ? count - b->first : t->samples;
-    if (group == 1)
-      TRY(run_sample(b, b->first, 0, pool_width(t->p) > 1 ? t->p : NULL));
-    else
-      TRY(pool_run(t->p, (size_t)group, sample_task, b));
-    for (int i = 0; packed && i < group; i++) t->f->k->axpy(grads, 1, t->packed + (size_t)i * grads, packed);
+  for (b->first = 0; b->first < count; b->first += b->group) {
+    b->group = count - b->first < t->samples ? count - b->first : t->samples;
+    atomic_store(&b->left, b->group);
+    TRY(pool_run(t->p, (size_t)(b->group + pool_width(t->p) - 1), batch_task, b));
+    for (int i = 0; packed && i < b->group; i++) t->f->k->axpy(grads, 1, t->packed + (size_t)i * grads, packed);
   }
   return DKHO_OK;
 }

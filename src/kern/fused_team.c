@@ -44,7 +44,7 @@ static dkho_status plan_degree(fused_team *t, sample_state *st, int k) {
   return s;
 }
 
-/* Partial gradients: one per chunk where chunks run side by side (the first state), one elsewhere. */
+/* Partial gradients: one per chunk where chunks may run side by side. */
 static dkho_status plan_state(fused_team *t, sample_state *st, int wide) {
   const fused *f = t->f;
   int k = f->s.target, outs = f->s.outputs;
@@ -80,7 +80,8 @@ static dkho_status plan(fused_team *t) {
   int width = pool_width(t->p), states = t->samples > 1 ? width : 1;
   if (!ARENA_NEW(&t->mem, t->state, states) || !ARENA_NEW(&t->mem, t->work, width)) return DKHO_E_MEMORY;
   if (!t->predicts && !ARENA_NEW(&t->mem, t->packed, (size_t)t->samples * t->f->grads)) return DKHO_E_MEMORY;
-  for (int i = 0; i < states; i++) TRY(plan_state(t, &t->state[i], i == 0 && width > 1));
+  if (width > 1 && !ARENA_NEW(&t->mem, t->post, width)) return DKHO_E_MEMORY;
+  for (int i = 0; i < states; i++) TRY(plan_state(t, &t->state[i], width > 1));
   for (int i = 0; i < width; i++) TRY(plan_scratch(t, &t->work[i]));
   return DKHO_OK;
 }
