@@ -92,7 +92,8 @@ static void check_bits(fused_relation relation, fused_start start) {
   net_case *n = case_make(torus(41, 27), 3, 8, 2, 2, 2, 1, 1, 0);
   n->s.relation = relation, n->s.start = start;
   real *g = case_gradient(n, k, 1, 4, CASE_SAMPLES);
-  static const int ways[][2] = {{1, 1}, {2, 1}, {3, 1}, {2, 2}, {3, 5}, {2, 16}}; /* threads, samples at a time */
+  static const int ways[][2] = {{1, 1}, {2, 1},  {3, 1}, {2, 2},
+                                {3, 5}, {2, 16}, {7, 2}}; /* threads, samples at a time */
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
     real *other = case_gradient(n, k, ways[i][0], ways[i][1], CASE_SAMPLES);
     assert_memory_equal(g, other, n->params * sizeof *g);
@@ -140,8 +141,15 @@ static void check_failures(fused_relation relation, fused_start start) {
   fused_prepare(f, NULL, n->theta);
   assert_int_equal(fused_train(t, 3, n->sample, failing_loss, NULL, packed), DKHO_E_NONFINITE);
   assert_non_null(strstr(fail_text(), "sample 1"));
+  fused_team_free(t);
+  pool *p; /* nobody waits for a sample that failed */
+  assert_int_equal(pool_create(&p, 3), DKHO_OK);
+  assert_int_equal(fused_team_create(&t, f, p, 4), DKHO_OK);
+  for (int i = 0; i < 50; i++)
+    assert_int_equal(fused_train(t, 2 + i % 2, n->sample, failing_loss, NULL, packed), DKHO_E_NONFINITE);
   mem_free(packed);
   fused_team_free(t);
+  pool_free(p);
   fused_free(f);
   assert_int_equal(mem_live_blocks(), before);
   case_free(n);
