@@ -36,28 +36,29 @@ def headline(sets):
                                                                               "fell in the last tenth"]
     out = ["Test RelL2, DKHO-small; epochs, minutes and the validation error's fall in the last tenth of the epochs of each of our columns.",
            "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    first = {}
+    targets = {}  # (problem, target) → the first set's, whose simple predictors are shown
     for _, _, problems in sets:
         for problem in problems:
-            first.setdefault(problem["problem"], problem)
-    for name, problem in first.items():
-        for target in problem["targets"]:
-            rows = target["rows"]
-            ours = []
-            for _, _, problems in sets:
-                same = next((t for p in problems if p["problem"] == name for t in p["targets"] if t["target"] == target["target"]), None)
-                ours.append(find(same["rows"], source="ours", name="DKHO-small") if same else None)
-            trivial = [r for r in rows if r["source"] == "ours" and r["name"] in ("zero", "mean", "copy", "rotated")]
-            best = min(trivial, key=rel_l2, default=None)
-            cells = [f"{name} C{target['degree']} `{target['target']}`",
-                     show(rel_l2(next((r for r in rows if r["source"] == "paper" and r["name"].startswith("DKHO-small") and
-                                       "no_" not in r["name"]), None)))]
-            cells += [show(rel_l2(r)) for r in ours]
-            cells += [show(rel_l2(find(rows, name="ridge"))), f"{show(rel_l2(best))} ({best['name']})" if best else "–"]
-            cells += [", ".join(show(r and r["epochs"], "{:.0f}") for r in ours),
-                      ", ".join(show(r and r["seconds"] / 60, "{:.0f}") for r in ours),
-                      ", ".join(show(r and r["training"]["late_fall"], "{:.1%}") for r in ours)]
-            out.append("| " + " | ".join(cells) + " |")
+            for target in problem["targets"]:
+                targets.setdefault((problem["problem"], target["target"]), target)
+    order = {name: i for i, (name, _) in reversed(list(enumerate(targets)))}
+    for (name, _), target in sorted(targets.items(), key=lambda t: (order[t[0][0]], t[1]["degree"])):
+        rows = target["rows"]
+        ours = []
+        for _, _, problems in sets:
+            same = next((t for p in problems if p["problem"] == name for t in p["targets"] if t["target"] == target["target"]), None)
+            ours.append(find(same["rows"], source="ours", name="DKHO-small") if same else None)
+        trivial = [r for r in rows if r["source"] == "ours" and r["name"] in ("zero", "mean", "copy", "rotated")]
+        best = min(trivial, key=rel_l2, default=None)
+        cells = [f"{name} C{target['degree']} `{target['target']}`",
+                 show(rel_l2(next((r for r in rows if r["source"] == "paper" and r["name"].startswith("DKHO-small") and
+                                   "no_" not in r["name"]), None)))]
+        cells += [show(rel_l2(r)) for r in ours]
+        cells += [show(rel_l2(find(rows, name="ridge"))), f"{show(rel_l2(best))} ({best['name']})" if best else "–"]
+        cells += [", ".join(show(r and r["epochs"], "{:.0f}") for r in ours),
+                  ", ".join(show(r and r["seconds"] / 60, "{:.0f}") for r in ours),
+                  ", ".join(show(r and r["training"]["late_fall"], "{:.1%}") for r in ours)]
+        out.append("| " + " | ".join(cells) + " |")
     return out + [""]
 
 
