@@ -106,7 +106,8 @@ static int run(int argc, char **argv) {
     return misuse(&verb_bench, "--largest, --turns and --figure belong to --scaling");
   if (turns < 0 || turns > 100) return misuse(&verb_bench, "--turns: expected a number between 1 and 100");
   if (scaling) {
-    if (dkho_bench_scaling(size, largest, (int)turns, (int)shared.threads, figure, &text) != DKHO_OK) return failed();
+    if (dkho_bench_scaling(size, largest, (int)turns, (int)shared.threads, figure, shared.force, &text) != DKHO_OK)
+      return failed();
     return show(text, &shared, print_scaling);
   }
   if (dkho_bench(nargs ? args[0] : NULL, size, resolution, (int)shared.threads, seconds, &text) != DKHO_OK)

@@ -262,11 +262,11 @@ DKHO_API dkho_status dkho_reproduce(const char *problem, const char *dir, const 
 DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const char *resolution, int threads,
                                 double seconds, char **json);
 /* Training time per simplex on torus meshes of growing size, from a hundredth of `largest` simplices to that (0: 10⁶), as
- * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf, which replaces what was there. Medians of `turns` turns (0: 3)
- * through all sizes, by the clock and in processor time of all threads. Static descriptors and samples are noise, since only
+ * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf (force: also where there is one). Medians of `turns` turns
+ * (0: 3) through all sizes, by the clock and in processor time of all threads. Static descriptors and samples are noise, since only
  * the time matters. size: "small" (also NULL) or "large". */
 DKHO_API dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure,
-                                        char **json);
+                                        int force, char **json);
 
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
  * A model file: weights, scaling, descriptors, and the complex with its bases; or packed, without the latter, which its

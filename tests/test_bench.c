@@ -71,7 +71,7 @@ static void test_scaling(void **state) {
   (void)state;
   char *text;
   json_t *whole;
-  FINE(dkho_bench_scaling("small", 2000, 1, 2, "scaling.svg", &text));
+  FINE(dkho_bench_scaling("small", 2000, 1, 2, "scaling.svg", 0, &text));
   const json_t *rows = rows_of(text, &whole);
   size_t n = json_array_size(rows);
   assert_true(n >= 5);
@@ -83,10 +83,12 @@ static void test_scaling(void **state) {
     assert_true(fabs(each * simplices - 1e3 * number(row, "train_ms")) < 1e-9 * each * simplices);
   }
   json_decref(whole);
+  REFUSED(DKHO_E_EXISTS, dkho_bench_scaling("small", 2000, 1, 2, "scaling.svg", 0, &text), "scaling.svg: exists");
+  REFUSED(DKHO_E_INPUT, dkho_bench_scaling("small", 2000, 1, 2, "scaling.gif", 0, &text), "ending in .png");
   assert_int_equal(scratch_walk(".", 1), 1); /* the figure alone */
-  REFUSED(DKHO_E_INPUT, dkho_bench_scaling("small", 10, 1, 1, NULL, &text), "10 simplices");
-  REFUSED(DKHO_E_INPUT, dkho_bench_scaling("small", 2000, 1000, 1, NULL, &text), "1000 turns");
-  REFUSED(DKHO_E_INPUT, dkho_bench_scaling("huge", 2000, 1, 1, NULL, &text), "huge");
+  REFUSED(DKHO_E_INPUT, dkho_bench_scaling("small", 10, 1, 1, NULL, 0, &text), "10 simplices");
+  REFUSED(DKHO_E_INPUT, dkho_bench_scaling("small", 2000, 1000, 1, NULL, 0, &text), "1000 turns");
+  REFUSED(DKHO_E_INPUT, dkho_bench_scaling("huge", 2000, 1, 1, NULL, 0, &text), "huge");
   assert_null(text);
   assert_int_equal(scratch_count("."), 0);
 }
@@ -100,7 +102,7 @@ static void test_no_memory(void **state) {
   for (; s != DKHO_OK; n = n * 3 + 1) {
     char *text = NULL;
     mem_fail_at(n);
-    s = dkho_bench_scaling("small", 2000, 1, 2, NULL, &text);
+    s = dkho_bench_scaling("small", 2000, 1, 2, NULL, 0, &text);
     mem_fail_at(0);
     if (s != DKHO_OK) assert_int_equal(s, DKHO_E_MEMORY);
     dkho_text_free(text);

@@ -6,6 +6,7 @@
 #include "base/report.h"
 #include "mesh/generate.h"
 #include "problem/problem.h"
+#include "report/canvas.h"
 #include "report/figure.h"
 #include "run/config.h"
 
@@ -147,7 +148,7 @@ static dkho_status stage_turn(stage *s, int turn, int threads) {
   return st;
 }
 
-static dkho_status draw(const char *path, const json_t *rows, int threads) {
+static dkho_status draw(const char *path, int force, const json_t *rows, int threads) {
   double x[STAGES], y[STAGES], work[STAGES];
   char title[96];
   size_t i;
@@ -171,7 +172,7 @@ static dkho_status draw(const char *path, const json_t *rows, int threads) {
              .log_x = 1,
              .series = 4,
              .at = at};
-  return figure_charts(path, 1, 1, &c);
+  return figure_charts(path, force, 1, &c);
 }
 
 static json_t *row_of(stage *s, int turns) {
@@ -191,9 +192,10 @@ static dkho_status measure(stage *s, int stages, int turns, int threads) {
   return DKHO_OK;
 }
 
-dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure,
+dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure, int force,
                                char **json) {
   *json = NULL;
+  if (figure) TRY(canvas_check(figure, force)); /* not after minutes of work */
   if (largest == 0) largest = 1000000;
   if (largest < 2 * least || largest > most)
     return fail(DKHO_E_INPUT, "scaling: up to %lld simplices asked for, expected %lld … %lld", (long long)largest,
@@ -212,7 +214,7 @@ dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int
   if (st == DKHO_OK) st = measure(s, STAGES, turns, threads);
   json_t *rows = json_array();
   for (int i = 0; st == DKHO_OK && i < STAGES; i++) json_array_append_new(rows, row_of(&s[i], turns));
-  if (st == DKHO_OK && figure) st = draw(figure, rows, threads);
+  if (st == DKHO_OK && figure) st = draw(figure, force, rows, threads);
   for (int i = 0; i < STAGES; i++) stage_close(&s[i]);
   mem_free(s);
   if (st == DKHO_OK)

@@ -35,19 +35,28 @@ static void set_fonts(cairo_t *cr) {
   cairo_font_options_destroy(o);
 }
 
+static int ends_in(const char *path, const char *what) {
+  const char *ending = strrchr(path, '.');
+  return ending && strcasecmp(ending, what) == 0;
+}
+
+dkho_status canvas_check(const char *path, int force) {
+  if (!ends_in(path, ".png") && !ends_in(path, ".svg") && !ends_in(path, ".pdf"))
+    return fail(DKHO_E_INPUT, "%s: expected a name ending in .png, .svg or .pdf", path);
+  return !force && file_exists(path) ? fail(DKHO_E_EXISTS, "%s: exists already; it is kept", path) : DKHO_OK;
+}
+
 dkho_status canvas_open(canvas *c, const char *path, int force, double width, double height) {
   *c = (canvas){.width = width, .height = height, .density = VECTOR_DENSITY};
-  const char *ending = strrchr(path, '.');
-  c->png = ending && strcasecmp(ending, ".png") == 0;
-  int svg = ending && strcasecmp(ending, ".svg") == 0, pdf = ending && strcasecmp(ending, ".pdf") == 0;
-  if (!c->png && !svg && !pdf) return fail(DKHO_E_INPUT, "%s: expected a name ending in .png, .svg or .pdf", path);
+  TRY(canvas_check(path, force));
   TRY(file_open(&c->file, path, force));
+  c->png = ends_in(path, ".png");
   if (c->png) {
     c->density = PNG_DENSITY;
     c->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)lround(width * PNG_DENSITY),
                                             (int)lround(height * PNG_DENSITY));
     cairo_surface_set_device_scale(c->surface, PNG_DENSITY, PNG_DENSITY);
-  } else if (svg) {
+  } else if (ends_in(path, ".svg")) {
     c->surface = cairo_svg_surface_create_for_stream(write_chunk, c, width, height);
   } else {
     c->surface = cairo_pdf_surface_create_for_stream(write_chunk, c, width, height);

@@ -22,6 +22,7 @@ typedef struct canvas {
 /* Zero-initialise, open, draw, then commit or abort (abort after commit, or of a zeroed canvas, does nothing). Refuses
  * other endings and, without force, a target that exists, before any work. */
 dkho_status canvas_open(canvas *c, const char *path, int force, double width, double height);
+dkho_status canvas_check(const char *path, int force); /* whether it would refuse the name */
 dkho_status canvas_commit(canvas *c);
 void canvas_abort(canvas *c);
 
