@@ -83,14 +83,17 @@ static int keyed(int panels, const bars *panel) {
   return 0;
 }
 
-/* Names of the series in one line above the frame. */
+/* Names of the series in one line above the frame, all smaller by the same factor when they need more room than there is. */
 static void draw_key(canvas *c, const bars *b, double x, double y, double w) {
-  double each = w / b->series;
+  const double mark = 13, gap = 10;
+  double names = 0, fixed = b->series * (mark + gap);
+  for (int i = 0; i < b->series; i++) names += text_width(c, STYLE_NOTE, b->name[i]);
+  double factor = names > 0 ? fmin(1, fmax(w - fixed, 0) / names) : 1;
   for (int i = 0; i < b->series; i++) {
-    double name = text_width(c, STYLE_NOTE, b->name[i]);
+    double name = factor * text_width(c, STYLE_NOTE, b->name[i]);
     canvas_box(c, x, y - 7, 9, 8, colour_category(i), 1);
-    text_fit(c, x + 13, y, each - 18, ALIGN_START, 0, STYLE_NOTE, b->name[i]);
-    x += fmin(name + 31, each);
+    text_fit(c, x + mark, y, name + 0.01, ALIGN_START, 0, STYLE_NOTE, b->name[i]);
+    x += mark + name + gap;
   }
 }
 
