@@ -313,8 +313,8 @@ dkho_status dkho_model_pack(const char *run, const char *data, const char *path,
   }
   TRY_GOTO(opened_model(&r, run, data, threads));
   TRY_GOTO(describe_training(&r, run, &training));
-  remove(name); /* the card of what is being replaced */
   TRY_GOTO(write_packed(r.o, training, path, force));
+  remove(name); /* the card of what was replaced */
   TRY_GOTO(dkho_model_check(path, threads, NULL));
   s = write_card(run, data, path, threads, training, json ? json : &ignored);
 done:

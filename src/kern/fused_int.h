@@ -124,10 +124,10 @@ struct fused_team {
 typedef struct pass {
   const fused *f;
   sample_state *s;
-  scratch *work; /* of all threads */
-  int worker;    /* who owns the sample */
-  post *post;
-  _Atomic int *free;
+  scratch *work;     /* of all threads */
+  int worker;        /* who owns the sample */
+  post *post;        /* its own; NULL: nobody could help */
+  _Atomic int *free; /* of the team */
   int layer, step;
   int turned; /* chunks from the last to the first */
 } pass;
