@@ -4,8 +4,9 @@ PREFIX ?= /usr/local
 
 all: build
 
+# NOSETUP=1: nothing is installed.
 setup:
-	@tools/setup.sh build
+	@[ -n "$(NOSETUP)" ] || tools/setup.sh build
 
 build: setup
 	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
@@ -56,7 +57,7 @@ fixtures:
 	@tools/fixtures.sh
 
 install: build
-	@cmake --install build/release --prefix $(PREFIX)
+	@cmake --install build/release --prefix "$(PREFIX)"
 
 clean:
 	@rm -rf build

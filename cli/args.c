@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,13 +47,14 @@ static int set_value(const verb *v, const opt *o, const char *text) {
   switch (o->kind) {
   case OPT_INT: {
     long long n = strtoll(text, &end, 10);
-    if (errno || end == text || *end) return misuse(v, "%s: '%s' is not a whole number", o->name, text);
+    if (errno || end == text || *end || n < 0) return misuse(v, "%s: '%s' is not a whole number ≥ 0", o->name, text);
     *(int64_t *)o->value = n;
     return EXIT_DONE;
   }
   case OPT_REAL: {
     double d = strtod(text, &end);
-    if (errno || end == text || *end) return misuse(v, "%s: '%s' is not a number", o->name, text);
+    if (errno || end == text || *end || !(d >= 0 && isfinite(d)))
+      return misuse(v, "%s: '%s' is not a number ≥ 0", o->name, text);
     *(double *)o->value = d;
     return EXIT_DONE;
   }
@@ -63,9 +65,10 @@ static int set_value(const verb *v, const opt *o, const char *text) {
     return EXIT_DONE;
   }
   case OPT_TEXT:
-  case OPT_FLAG:
     *(const char **)o->value = text;
     return EXIT_DONE;
+  case OPT_FLAG: /* has no value */
+    break;
   }
   return EXIT_USAGE;
 }
@@ -78,15 +81,17 @@ static const opt *find(const opt *opts, const char *name, size_t length) {
 
 int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv, char ***args, int *nargs) {
   const opt everywhere[] = {
-      {"--json", OPT_FLAG, &shared->json, NULL, "print one JSON object instead of text"},
-      {"--seed", OPT_INT, &shared->seed, "N", "seed of all random numbers (default 42)"},
+      {"--json", OPT_FLAG, &shared->json, NULL, "print JSON instead of text"},
+      {"--seed", OPT_INT, &shared->seed, "N", "seed of random numbers, where there are any (default 42)"},
       {"--threads", OPT_INT, &shared->threads, "N", "threads (default: one per core); never changes a result"},
-      {"--force", OPT_FLAG, &shared->force, NULL, "replace files that exist"},
+      {"--force", OPT_FLAG, &shared->force, NULL, "replace files that exist (never a run or a study)"},
       {"--quiet", OPT_FLAG, &shared->quiet, NULL, "no progress (data: and no summary)"},
       {"--help", OPT_FLAG, &shared->help, NULL, "this text"},
       {0},
   };
   *shared = (common){.seed = 42};
+  int count = 0;
+  while (opts[count].name) count++;
   *nargs = 0;
   *args = argv; /* positional arguments are moved to the front */
   for (int i = 0, plain = 0; i < argc; i++) {
@@ -104,6 +109,7 @@ int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv,
     const opt *o = find(opts, a, length);
     if (!o) o = find(everywhere, a, length);
     if (!o) return misuse(v, "unknown option '%s'", a);
+    if (o >= opts && o < opts + count) shared->given |= UINT64_C(1) << (o - opts);
     if (o->kind == OPT_FLAG) {
       if (equals) return misuse(v, "%s takes no value", o->name);
       *(int *)o->value = 1;
@@ -116,10 +122,17 @@ int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv,
   }
   if (shared->help)
     print_help(v, opts, everywhere);
-  else if (shared->threads < 0 || shared->threads > 1024)
+  else if (shared->threads > 1024)
     return misuse(v, "--threads: expected 0 … 1024");
-  else if (shared->seed < 0)
-    return misuse(v, "--seed: expected a number ≥ 0");
   meter_install(shared->quiet || shared->json);
+  return EXIT_DONE;
+}
+
+int only(const verb *v, const opt *opts, const common *shared, const char *why, const char *const *allowed) {
+  for (int i = 0; opts[i].name; i++) {
+    int fine = !(shared->given >> i & 1);
+    for (const char *const *a = allowed; *a && !fine; a++) fine = strcmp(*a, opts[i].name) == 0;
+    if (!fine) return misuse(v, "%s: %s", opts[i].name, why);
+  }
   return EXIT_DONE;
 }

@@ -101,6 +101,8 @@ static int run(int argc, char **argv) {
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs > 1) return misuse(&verb_bench, "expected at most one benchmark, found %d", nargs);
   if (!(seconds > 0 && seconds < 3600)) return misuse(&verb_bench, "--seconds: expected a number between 0 and 3600");
+  static const char *const scales[] = {"--scaling", "--size", "--largest", "--turns", "--figure", NULL};
+  if (scaling && (s = only(&verb_bench, opts, &shared, "not with --scaling", scales))) return s;
   if (scaling && nargs) return misuse(&verb_bench, "--scaling takes no benchmark: it has tori of its own");
   if (!scaling && (figure || largest || turns))
     return misuse(&verb_bench, "--largest, --turns and --figure belong to --scaling");

@@ -35,11 +35,15 @@ typedef struct verb {
 typedef struct common {
   int json, force, quiet, help;
   int64_t seed, threads;
+  uint64_t given; /* which of the verb's own options, by place */
 } common;
 
 /* Splits argv into options and positional arguments (kept in *args, *nargs). Returns EXIT_DONE, or EXIT_USAGE after
  * saying what is wrong; common->help is set when help was asked for and printed. opts ends with a NULL name. */
 int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv, char ***args, int *nargs);
+
+/* Refuses an option of the verb's own that was given but is none of `allowed` (up to NULL), saying why. */
+int only(const verb *v, const opt *opts, const common *shared, const char *why, const char *const *allowed);
 
 /* Says why the last library call failed; returns EXIT_FAILED. */
 int failed(void);

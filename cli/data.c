@@ -35,6 +35,9 @@ static int run(int argc, char **argv) {
   int import = nargs > 0 && strcmp(args[0], "import") == 0;
   if (nargs != 1 + import)
     return misuse(&verb_data, import ? "import needs one specification" : "expected one benchmark");
+  static const char *const imports[] = {"-o", NULL};
+  if (import && (s = only(&verb_data, opts, &shared, "not with import, whose specification decides", imports)))
+    return s;
   if (!out) return misuse(&verb_data, "-o OUT is missing");
   if (samples != INT64_MIN && samples < 3)
     return misuse(&verb_data, "--samples: found %lld, expected at least 3", (long long)samples);

@@ -9,7 +9,7 @@ static int run(int argc, char **argv);
 const verb verb_eval = {
     "eval",
     "metrics of the selected model of one or several runs",
-    "RUN… [--data FILE] [--split test] [--metric NAME]… [--pair] [--honest]",
+    "RUN|MODEL.st… [--data FILE] [--split test] [--metric NAME]… [--pair] [--honest]",
     "Predicts a split with the selected model of each run and prints every metric of its target, runs side by side.\n"
     "--pair adds, for two runs of neighbouring degrees (lower first), how far the models contradict each other:\n"
     "the mean of |d u - w| / |w|.\n"
@@ -194,7 +194,7 @@ static int fill(const request *q, table *t) {
 static int run(int argc, char **argv) {
   request q = {.split = "test"};
   const opt opts[] = {
-      {"--data", OPT_TEXT, &q.data, "FILE", "the data set (default: where the run had it)"},
+      {"--data", OPT_TEXT, &q.data, "FILE", "the data set (default: where the run had it; a model file needs it)"},
       {"--split", OPT_TEXT, &q.split, "S", "train, val or test (default)"},
       {"--metric", OPT_REPEAT, &q.metric, "NAME", "only this metric; may be given again"},
       {"--pair", OPT_FLAG, &q.pair, NULL, "two runs of neighbouring degrees: their contradiction too"},
@@ -207,6 +207,8 @@ static int run(int argc, char **argv) {
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs < 1 || nargs > RUNS_MAX) return misuse(&verb_eval, "expected 1 … %d runs, found %d", RUNS_MAX, nargs);
   if (q.pair && nargs != 2) return misuse(&verb_eval, "--pair takes two runs, found %d", nargs);
+  if (q.honest && strcmp(q.split, "test") != 0)
+    return misuse(&verb_eval, "--honest judges on the test split, --split says %s", q.split);
   q.threads = (int)shared.threads;
   table t = {.runs = nargs, .columns = nargs, .paired = q.pair};
   for (int r = 0; r < nargs; r++) t.name[r] = args[r];

@@ -104,6 +104,8 @@ static int run(int argc, char **argv) {
   if (problem)
     return nargs ? misuse(&verb_info, "give a file or --problem, not both")
                  : count_parameters(problem, &o, shared.json);
+  static const char *const nothing[] = {NULL};
+  if ((s = only(&verb_info, opts, &shared, "belongs to --problem", nothing))) return s;
   if (nargs != 1) return misuse(&verb_info, "expected one file or run directory, found %d", nargs);
   if (dkho_describe(args[0], &text) != DKHO_OK) return failed();
   if (shared.json)

@@ -120,16 +120,24 @@ static int run(int argc, char **argv) {
   if (nargs != 1) return misuse(&verb_mesh, "expected one domain or mesh file, found %d", nargs);
   if (modes < 0 || modes > INT32_MAX)
     return misuse(&verb_mesh, "--bases: found %lld, expected 1 or more", (long long)modes);
+  static const char *const of_file[] = {"-o", "--bases", NULL}, *const of_benchmark[] = {"-o", "--bases",
+                                                                                         "--resolution", NULL};
   const char *name = args[0];
+  int planar = strcmp(name, "planar") == 0, benchmark = is_benchmark(name);
+  if (planar && strcmp(resolution, "main") != 0)
+    return misuse(&verb_mesh, "--resolution: belongs to the benchmark domains; planar has --h-near and --h-far");
+  if (!planar && (s = only(&verb_mesh, opts, &shared, benchmark ? "belongs to planar" : "not for a mesh file",
+                           benchmark ? of_benchmark : of_file)))
+    return s;
   dkho_complex *c = NULL;
   dkho_status status;
-  if (strcmp(name, "planar") == 0) {
+  if (planar) {
     double hole[REPEAT_MAX][3];
     for (int i = 0; i < holes.count; i++)
       if (!parse_hole(holes.item[i], hole[i]))
         return misuse(&verb_mesh, "--hole: expected X,Y,R, found '%s'", holes.item[i]);
     status = dkho_complex_planar(&c, half, holes.count, (const double(*)[3])hole, h_near, h_far, near, far, interior);
-  } else if (is_benchmark(name)) {
+  } else if (benchmark) {
     status = dkho_complex_generate(&c, name, resolution);
   } else {
     status = dkho_complex_read(&c, name);

@@ -41,14 +41,15 @@ static int run(int argc, char **argv) {
                                                                                                   : failed();
   dkho_field_info target;
   if (s == EXIT_DONE && dkho_model_output(m, &target) == DKHO_OK) {
+    int stem = (int)strlen(out) - 4 * vtu;
+    const char *ending = vtu ? "-SAMPLE.vtu" : "";
     if (shared.json) {
-      json_t *j = json_pack("{s:s, s:s}", "target", target.name, "out", out);
+      json_t *j = json_pack("{s:s, s:o}", "target", target.name, "out", json_sprintf("%.*s%s", stem, out, ending));
       json_dumpf(j, stdout, 0);
       putchar('\n');
       json_decref(j);
     } else
-      printf("%.*s%s: predictions of %s (degree %d)\n", (int)strlen(out) - 4 * vtu, out, vtu ? "-SAMPLE.vtu" : "",
-             target.name, target.degree);
+      printf("%.*s%s: predictions of %s (degree %d)\n", stem, out, ending, target.name, target.degree);
   }
   dkho_model_free(m);
   return s;

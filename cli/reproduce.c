@@ -15,7 +15,7 @@ const verb verb_reproduce = {
     "and figures/ in DIR. Says how long it will take before it trains. Stop it at any time: the same command goes on.\n"
     "Budgets: smoke (a minute, coarse mesh), quick (tens of minutes, a part of the samples and epochs), paper (all of\n"
     "them, small and large models). heat and reaction, which the paper does not have, work too.\n\n"
-    "  dkho reproduce darcy --budget quick -o results\n"
+    "  dkho reproduce darcy --budget quick -o quick\n"
     "  dkho reproduce torus --budget smoke --target u --ablations -o trial",
     run,
 };

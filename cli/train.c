@@ -42,7 +42,7 @@ static int run(int argc, char **argv) {
   dkho_train_options o;
   dkho_train_defaults(&o);
   const char *data = NULL, *out = NULL, *resume = NULL, *model = "dkho";
-  int64_t h = 0, c = 0, layers = 0, substeps = 0, epochs = 0, batch = 0, warmup = 0, modes = -1;
+  int64_t h = 0, c = 0, layers = 0, substeps = 0, epochs = 0, batch = 0, warmup = 0, modes = o.modes;
   const opt opts[] = {
       {"--data", OPT_TEXT, &data, "FILE", "the data set"},
       {"--target", OPT_TEXT, &o.target, "K", "degree or name of the target (default: the first)"},
@@ -85,14 +85,17 @@ static int run(int argc, char **argv) {
   if (nargs) return misuse(&verb_train, "unexpected argument '%s'", args[0]);
   if (strcmp(model, "dkho") != 0) return misuse(&verb_train, "--model: found '%s', there is dkho", model);
   if (resume ? out != NULL : !data || !out) return misuse(&verb_train, "give --data FILE and -o RUN, or --resume RUN");
+  static const char *const resumes[] = {"--resume", "--data", "--checkpoint-seconds", NULL};
+  if (resume && (s = only(&verb_train, opts, &shared, "a run that is resumed keeps its own settings", resumes)))
+    return s;
   if ((s = whole(&verb_train, "--h", h, 4096, &o.h)) || (s = whole(&verb_train, "--c", c, 4096, &o.c)) ||
       (s = whole(&verb_train, "--layers", layers, 16, &o.layers)) ||
       (s = whole(&verb_train, "--substeps", substeps, 16, &o.substeps)) ||
       (s = whole(&verb_train, "--epochs", epochs, 1000000, &o.epochs)) ||
       (s = whole(&verb_train, "--batch", batch, 65536, &o.batch)) ||
-      (s = whole(&verb_train, "--warmup", warmup, INT32_MAX, &o.warmup)))
+      (s = whole(&verb_train, "--warmup", warmup, INT32_MAX, &o.warmup)) ||
+      (modes >= 0 && (s = whole(&verb_train, "--modes", modes, 4096, &o.modes))))
     return s;
-  o.modes = modes < 0 ? -1 : (int)(modes > 4096 ? 4096 : modes);
   o.seed = (uint64_t)shared.seed;
   o.threads = (int)shared.threads;
   o.stop = stop_asked;

@@ -64,7 +64,7 @@ DKHO_API dkho_status dkho_describe(const char *path, char **json);
  * larger vertex number; top simplices keep the orientation they came with. A handle may be read from many threads. */
 typedef struct dkho_complex dkho_complex;
 
-/* The domain of a benchmark: darcy, torus, cavity, heat, reaction; resolution smoke or main. */
+/* The domain of a benchmark: darcy, torus, cavity, heat, reaction; resolution "main" (NULL) or "smoke". */
 DKHO_API dkho_status dkho_complex_generate(dkho_complex **out, const char *name, const char *resolution);
 /* [-half, half]² minus disjoint round holes {x, y, radius}; triangle size h_near within `near` of a hole, h_far beyond
  * `far`. interior > 0 asks for exactly that many interior vertices, 0 lets the size field decide. */
@@ -72,7 +72,8 @@ DKHO_API dkho_status dkho_complex_planar(dkho_complex **out, double half, int ho
                                          double h_near, double h_far, double near, double far, int64_t interior);
 /* A torus about z: a periodic nu × nv grid on the radii, each quad cut in two. */
 DKHO_API dkho_status dkho_complex_torus(dkho_complex **out, double major, double minor, int nu, int nv);
-/* From arrays: n0 points of gdim (2 or 3) coordinates, `tops` simplices of dim+1 vertices. All is copied. */
+/* From arrays: n0 points of gdim (2 or 3) coordinates, `tops` simplices of dim+1 vertices. All is copied. Edges of a surface are
+ * numbered as they are met walking the triangles, those of a body lexicographically (as all are in meshes read from files). */
 DKHO_API dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0, const double *x, int dim,
                                         int64_t tops, const int32_t *top);
 /* From a file: a complex or data set of ours, or .msh, .vtu, .obj, .off. */
@@ -120,7 +121,7 @@ DKHO_API const double *dkho_calculus_star(const dkho_calculus *a, int k); /* dia
 DKHO_API dkho_status dkho_calculus_d(const dkho_calculus *a, int k, int channels, const double *u, double *out);
 DKHO_API dkho_status dkho_calculus_delta(const dkho_calculus *a, int k, int channels, const double *u, double *out);
 DKHO_API dkho_status dkho_calculus_laplacian(const dkho_calculus *a, int k, int channels, const double *u, double *out);
-/* u = exact + harmonic + coexact, M_k-orthogonal. */
+/* (out may not be u above.) u = exact + harmonic + coexact, M_k-orthogonal. */
 DKHO_API dkho_status dkho_calculus_decompose(const dkho_calculus *a, int k, int channels, const double *u,
                                              double *exact, double *harmonic, double *coexact);
 /* An M_k-orthonormal basis of ker Δ_k. basis: room for `room` columns of N_k numbers, column-major; *count gets β_k. With
@@ -159,7 +160,7 @@ DKHO_API void dkho_dataset_free(dkho_dataset *d);
 DKHO_API int64_t dkho_dataset_samples(const dkho_dataset *d);
 /* Sample numbers of "train", "val" or "test", ascending, borrowed; NULL for another name. */
 DKHO_API const int64_t *dkho_dataset_split(const dkho_dataset *d, const char *name, int64_t *count);
-/* What a field is. role: "input", "target", "global". A value has `rows` × `channels` numbers: floats for inputs and
+/* What a field is. role: "input", "target", "global", "static" (no value). A value has `rows` × `channels` numbers: floats for inputs and
  * targets, doubles for globals. */
 typedef struct dkho_field_info {
   const char *name, *role;
@@ -233,7 +234,7 @@ DKHO_API dkho_status dkho_phase(const char *run, const char *data, int threads, 
 /* A benchmark from nothing to tables and figures: data, models of every target, ablations with equal budgets, rows to compare
  * with, the phase diagnostic; table.md, table.csv, result.json and figures/ in `dir`, our figures beside the paper's. What is
  * finished is kept: a call that was stopped goes on where it was. problem: darcy, torus, cavity, heat, reaction, or "all" for the
- * paper's three. json (may be NULL): the content of result.json, an array of one object per problem in the folder. */
+ * paper's three. json (may be NULL): the "problems" of result.json, an array of one object per problem in the folder. */
 typedef struct dkho_reproduce_options {
   const char *budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its own) */
   const char *target; /* NULL: every target */
@@ -261,7 +262,7 @@ DKHO_API dkho_status dkho_reproduce(const char *problem, const char *dir, const 
  * GFLOP/s, share of the peak, memory. */
 DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const char *resolution, int threads,
                                 double seconds, char **json);
-/* Training time per simplex on torus meshes of growing size, from a hundredth of `largest` simplices to that (0: 10⁶), as
+/* Training time per simplex on torus meshes of growing size, from a hundredth of `largest` simplices (but at least 1,000) to that (0: 10⁶), as
  * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf (force: also where there is one). Medians of `turns` turns
  * (0: 3) through all sizes, by the clock and in processor time of all threads. Static descriptors and samples are noise, since only
  * the time matters. size: "small" (also NULL) or "large". */

@@ -20,13 +20,48 @@ check 'label0 +static +0 +4' out
 "$dkho" mesh my.st >out
 check 'Betti numbers +1  1  0' out
 status=0; "$dkho" data import "$example/spec.json" -o my.st --quiet >out 2>&1 || status=$?
-[ $status = 1 ] && check 'my.st: exists already' out
+[ $status = 1 ]
+check 'my.st: exists already' out
 
 cp "$example"/* .
 head -c 1000 "$example/q.npy" >q.npy
 status=0; "$dkho" data import spec.json -o cut.st --quiet >out 2>&1 || status=$?
-[ $status = 1 ] && check 'q.npy' out
+[ $status = 1 ]
+check 'q.npy' out
 [ ! -e cut.st ]
+cp "$example/q.npy" .
+
+# from import to fields: both targets are trained, judged and predicted
+for target in u q; do
+  "$dkho" train --data my.st --target $target --h 4 --layers 1 --modes 4 --epochs 1 -o run-$target --quiet >/dev/null
+  "$dkho" eval run-$target >out
+  check '^rel_l2 +[0-9.]+$' out
+  "$dkho" predict run-$target --data my.st --split test --limit 1 -o $target.vtu --quiet >/dev/null
+  [ "$(ls $target-*.vtu | wc -l)" = 1 ]
+done
+# what a specification may have wrong is said before anything is made of it
+wrong() { # PATTERN SED-EXPRESSION
+  sed -E "$2" spec.json >wrong.json
+  status=0; "$dkho" data import wrong.json -o wrong.st --quiet >out 2>&1 || status=$?
+  [ $status = 1 ]
+  check "$1" out
+  [ ! -e wrong.st ]
+}
+wrong 'wrong.json: split.train\[1\]: found 48, there are samples 0 … 47' 's/"split": .*/"split": {"train": [0, 48], "val": [1], "test": [2]},/'
+wrong "recipes\\[2\\]: target 'u' has a recipe already" 's/"recipes": \[/"recipes": [{"target": "u"}, /; s/"target": "q", "epochs": 60\}/&, {"target": "u"}/; s/\[\{"target": "u"\}, /[/'
+# a list of metrics that does not fit is noticed before the training
+sed 's/"target": "u", "epochs": 60/"target": "u", "metrics": "rel_l2"/' spec.json >metrics.json
+"$dkho" data import metrics.json -o metrics.st --quiet >/dev/null
+status=0; "$dkho" train --data metrics.st --target u -o none --quiet >out 2>&1 || status=$?
+[ $status = 1 ]
+check "unknown list of metrics 'rel_l2'" out
+[ ! -e none ]
+# labels of the specification replace the mesh's own, those of its triangles too
+sed 's|"fields"|"labels": [{"name": "hole", "ball": {"centre": [0, 0], "radius": 0.6}}], "fields"|' spec.json >labels.json
+"$dkho" data import labels.json -o labels.st --quiet >/dev/null
+"$dkho" mesh labels.st >out
+check 'labels +hole: [1-9][0-9]*  [1-9][0-9]*  0$' out
+if grep -qE 'inner|outer|plate' out; then cat out; exit 1; fi
 
 python=${PYTHON:-/usr/bin/python3}
 if "$python" -c 'import scipy' 2>/dev/null; then
@@ -61,7 +96,8 @@ PY
   "$python" tensor.py compare based.st my.st
   "$python" tensor.py scale annulus.st 2
   status=0; "$dkho" data import based.json -o other.st --quiet >out 2>&1 || status=$?
-  [ $status = 1 ] && check 'annulus.st: spectral1: column 3' out
+  [ $status = 1 ]
+  check 'annulus.st: spectral1: column 3' out
 else
   echo "skipped: no SciPy here to make the arrays again"
 fi

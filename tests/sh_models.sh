@@ -37,7 +37,9 @@ mkdir own && echo mine >own/README.md && echo '[]' >own/list.json && echo '{' >o
 refused 'own/b.json: is there already' "$dkho" pack run -o own/b.st
 refused 'no finished run\|nowhere' "$dkho" pack nowhere -o models/a.st --force
 "$dkho" pack run -o own/a.st --quiet >/dev/null
-[ "$(cat own/README.md)" = mine ] && cmp own/list.json own/b.json && grep -q hash models/a.json
+[ "$(cat own/README.md)" = mine ]
+cmp own/list.json own/b.json
+grep -q hash models/a.json
 "$dkho" check models/a.st own/a.st --quiet >found
 # what must be found out
 spoil() { # file offset-from-end: eight bytes there become 1.0, 1.0

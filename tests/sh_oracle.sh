@@ -4,7 +4,7 @@
 set -euo pipefail
 source_dir=$1 build_dir=$2
 python=${PYTHON:-/usr/bin/python3}
-"$python" -c 'import scipy' 2>/dev/null || { echo "skipped: no SciPy here"; exit 0; }
+"$python" -c 'import scipy' 2>/dev/null || { echo "skipped: no SciPy here"; exit 77; }
 export PYTHONDONTWRITEBYTECODE=1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

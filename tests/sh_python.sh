@@ -2,8 +2,8 @@
 # The Python binding against the command line: same numbers, and refusals with the library's own words. Needs NumPy.
 set -euo pipefail
 source_dir=$1 build=$2 dkho=$2/dkho python=/usr/bin/python3
-if ! "$python" -c 'import numpy' 2>/dev/null; then echo "skipped: $python has no NumPy"; exit 0; fi
-if grep -q 'DKHO_SANITIZE:BOOL=ON' "$build/CMakeCache.txt"; then echo "skipped: sanitizers are on"; exit 0; fi
+if ! "$python" -c 'import numpy' 2>/dev/null; then echo "skipped: $python has no NumPy"; exit 77; fi
+if grep -q 'DKHO_SANITIZE:BOOL=ON' "$build/CMakeCache.txt"; then echo "skipped: sanitizers are on"; exit 77; fi
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 cd "$work"
 "$dkho" data darcy --resolution smoke --samples 12 -o data.st --quiet >/dev/null
@@ -54,7 +54,9 @@ refused("not a model", dkho.Model, "data.st")
 refused("none.st", dkho.Dataset, "none.st")
 refused("holdout", data.split, "holdout")
 refused("nothing", data.value, "nothing", 0)
-with model:
+with model, data:
     pass
+refused("closed already", model.predict, one)
+refused("closed already", len, data)
 PY
 echo "1 passed, 0 failed"

@@ -38,12 +38,22 @@ before=$(stat -c %Y.%i d/darcy/data.st d/darcy/runs/*/best.st d/darcy/honest-*.j
 "$dkho" reproduce darcy "${tiny[@]}" -o d
 [ "$before" = "$(stat -c %Y.%i d/darcy/data.st d/darcy/runs/*/best.st d/darcy/honest-*.json d/darcy/phase-*.json)" ]
 refuse "choose another folder" "$dkho" reproduce darcy --budget smoke --samples 24 -o d
+# kept figures without their models are left as they are
+mkdir kept && cp -r d/. kept && rm kept/darcy/data.st kept/darcy/runs/*/*.st kept/figures/*
+refuse "has a result.json but no best.st" "$dkho" reproduce darcy "${tiny[@]}" -o kept
+[ -s kept/darcy/phase-w-small.json ]
+[ ! -e kept/darcy/data.st ]
+# what it will take is said before the training
+"$dkho" reproduce heat --target u --figures training --budget smoke --samples 20 --epochs 1 -o said >/dev/null 2>err
+grep -qE '^heat, budget smoke: 1 of 1 runs to train on [0-9]+ samples, about [0-9]+ s$' err
 
 # stopped half-way and taken up again: the same figures
 "$dkho" reproduce torus --target u --ablations "${tiny[@]}" -o whole
+stopped=0
 for delay in 0.3 1 2; do
-  timeout -s INT $delay "$dkho" reproduce torus --target u --ablations "${tiny[@]}" -o parts 2>/dev/null || true
+  timeout -s INT $delay "$dkho" reproduce torus --target u --ablations "${tiny[@]}" -o parts 2>err || stopped=$((stopped + 1))
 done
+[ $stopped -gt 0 ]
 "$dkho" reproduce torus --target u --ablations "${tiny[@]}" -o parts
 cmp whole/table.csv parts/table.csv
 for name in ablations models-u; do [ -s whole/figures/torus-$name.png ]; done
@@ -76,4 +86,6 @@ cmp phase1 phase3
 if "$dkho" phase $run --zero-diagonal --json | cmp -s - phase1; then echo "the diagonal made no difference"; exit 1; fi
 refuse "the variants that have are full, no_harmonic" "$dkho" phase $run-no_phase
 refuse "expected a fraction" "$dkho" phase $run --q 1.5
+refuse "is not a number" "$dkho" phase $run --q nan
+refuse "judges on the test split" "$dkho" eval $run --split val --honest
 echo "1 passed, 0 failed"

@@ -1,6 +1,9 @@
 /* test_api_learn.c: data sets, training, evaluation and trained operators through dkho.h. */
 #include "api.h"
 
+#include "base/st.h"
+
+#include <jansson.h>
 #include <math.h>
 #include <pthread.h>
 
@@ -136,7 +139,8 @@ static void test_bad_options(void **state) {
   BAD(layers, -1, "layers: found -1");
   BAD(layers, 1000, "layers: found 1000");
   BAD(substeps, 1000, "substeps: found 1000");
-  BAD(modes, 100000, "modes");
+  BAD(modes, 100000, "modes: found 100000");
+  BAD(modes, 0, "modes: found 0");
   BAD(tau_range, NAN, "tau_range");
   BAD(tau_range, INFINITY, "tau_range");
   BAD(lag_scale, NAN, "lag_scale");
@@ -146,6 +150,7 @@ static void test_bad_options(void **state) {
   BAD(lr, NAN, "lr");
   BAD(weight_decay, 2, "weight decay: found 2");
   BAD(clip, NAN, "clip");
+  BAD(clip, INFINITY, "clip");
   BAD(ema, 1, "ema: found 1");
   BAD(warmup, -1, "warmup: found -1");
   BAD(train_samples, -1, "train samples: found -1");
@@ -576,6 +581,59 @@ static void test_describe(void **state) {
   dkho_complex_free(c);
 }
 
+/* The run's model with member `key` of the JSON object in `meta` set to `value` (JSON). */
+static void forge(const char *out, const char *meta, const char *key, const char *value) {
+  static const char *const metas[] = {"dkho.kind", "dkho.version", "dkho.model", "dkho.training", "dkho.dataset"};
+  char path[256];
+  st_file *f;
+  st_writer *o;
+  snprintf(path, sizeof path, "%s/best.st", w.run);
+  FINE(st_open(&f, path));
+  FINE(st_create(&o, out, 1));
+  for (int i = 0; i < 5; i++) {
+    const char *text = st_meta(f, metas[i]);
+    if (strcmp(metas[i], meta) != 0) {
+      FINE(st_put_meta(o, metas[i], text));
+      continue;
+    }
+    json_t *j = json_loads(text, 0, NULL);
+    json_object_set_new(j, key, json_loads(value, JSON_DECODE_ANY, NULL));
+    char *changed = json_dumps(j, 0);
+    FINE(st_put_meta(o, metas[i], changed));
+    free(changed);
+    json_decref(j);
+  }
+  for (int i = 0; i < st_count(f); i++) {
+    const st_tensor *t = st_at(f, i);
+    FINE(st_declare(o, t->name, t->dtype, t->rank, t->shape));
+  }
+  for (int i = 0; i < st_count(f); i++)
+    FINE(st_write(o, st_at(f, i)->data, (size_t)st_at(f, i)->count * st_dtype_size(st_at(f, i)->dtype)));
+  FINE(st_commit(o));
+  st_close(f);
+}
+
+static void test_forged_models(void **state) {
+  (void)state;
+  static const struct {
+    const char *meta, *key, *value, *words;
+  } bad[] = {{"dkho.dataset", "complexes", "[]", "complexes: the list is empty"},
+             {"dkho.model", "modes", "0", "modes"},
+             {"dkho.model", "h", "4096", "w/"}, /* refused by its tensors, before there is room for such a model */
+             {"dkho.model", "layers", "16", "w/"},
+             {"dkho.model", "harmonic", "-1", "harmonic"}};
+  dkho_model *m;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    forge(w.file, bad[i].meta, bad[i].key, bad[i].value);
+    REFUSED(DKHO_E_FORMAT, dkho_model_load(&m, w.file), bad[i].words);
+    assert_null(m);
+  }
+  forge(w.file, "dkho.model", "substeps", "2"); /* what fits is taken */
+  FINE(dkho_model_load(&m, w.file));
+  dkho_model_free(m);
+  api_remove(w.out);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_generate),
                                      cmocka_unit_test(test_dataset),
@@ -591,6 +649,7 @@ int main(void) {
                                      cmocka_unit_test(test_model_complex),
                                      cmocka_unit_test(test_predict_from_threads),
                                      cmocka_unit_test(test_predict_file),
-                                     cmocka_unit_test(test_describe)};
+                                     cmocka_unit_test(test_describe),
+                                     cmocka_unit_test(test_forged_models)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

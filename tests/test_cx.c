@@ -344,9 +344,17 @@ static void refusals(void **state) {
   assert_refused(cx_build(&c, 2, 4, bad, 2, 2, good, CX_LEX), e, "vertex 2: coordinate nan is not finite");
   assert_refused(cx_build(&c, 2, 4, line, 2, 2, flat, CX_LEX), e, "triangle 0 is degenerate: measure 0");
   assert_refused(cx_build(&c, 2, 3, huge, 2, 1, good, CX_LEX), e, "overflows");
+  /* four points of a plane, flat but for rounding; beside it any number of small sound ones */
+  const double plane[] = {0.1, 0.2, 0.3, 0.7, 0.3, 0.1, 0.4, 0.9, 0.2, 0.4, 1.4 / 3, 0.2};
+  assert_refused(cx_build(&c, 3, 4, plane, 3, 1, (const int32_t[]){0, 1, 2, 3}, CX_LEX), e,
+                 "tetrahedron 0 is degenerate");
   assert_refused(cx_build(&c, 2, 4, square_x, 0, 4, point, CX_LEX), e, "point 2: vertex 1 is listed before");
   assert_refused(cx_build(&c, 2, 4, square_x, 0, 3, point, CX_LEX), e, "3 points listed for 4 vertices");
   assert_null(c);
+  /* elements of very different sizes are no fault */
+  const double sizes[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 5, 0, 0, 5 + 1e-6, 0, 0, 5, 1e-6, 0, 5, 0, 1e-6};
+  assert_int_equal(cx_build(&c, 3, 8, sizes, 3, 2, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7}, CX_LEX), DKHO_OK);
+  cx_free(c);
 }
 
 static void labels(void **state) {

@@ -495,9 +495,9 @@ static void test_writer_refusals(void **state) {
 
   assert_int_equal(make(path, &d), DKHO_OK);
   assert_int_equal(dataset_create(&w, path, 0, &info), DKHO_E_EXISTS);
-  assert_int_equal(dataset_create(&w, "no such directory/d.st", 0, &info), DKHO_OK);
-  assert_int_equal(fill(w, &d), DKHO_E_IO);
-  dataset_abort(w);
+  assert_int_equal(dataset_create(&w, "no such directory/d.st", 0, &info), DKHO_E_IO);
+  assert_int_equal(dataset_create(&w, dir, 1, &info), DKHO_E_EXISTS);
+  assert_int_equal(dataset_create(&w, "", 1, &info), DKHO_E_INPUT);
   assert_int_equal(scratch_count(dir), 1);
   assert_int_equal(mem_live_blocks(), live);
   feed_free(&d);

@@ -330,8 +330,33 @@ static int report_worst(void **state) {
   return 0;
 }
 
+/* Triangles that share no point: so many constants that a basis of them is refused rather than begun. */
+static void test_pieces(void **state) {
+  (void)state;
+  enum { PIECES = 1200 };
+  double x[6 * PIECES];
+  int32_t top[3 * PIECES];
+  for (int i = 0; i < PIECES; i++) {
+    const double corner[6] = {3.0 * i, 0, 3.0 * i + 1, 0, 3.0 * i, 1};
+    memcpy(x + 6 * i, corner, sizeof corner);
+    for (int j = 0; j < 3; j++) top[3 * i + j] = 3 * i + j;
+  }
+  cx *c;
+  dec *d;
+  dec_basis b;
+  assert_int_equal(cx_build(&c, 2, 3 * PIECES, x, 2, PIECES, top, CX_LEX), DKHO_OK);
+  assert_int_equal(dec_create(&d, c, DEC_UNIT), DKHO_OK);
+  assert_int_equal(dec_harmonic(d, 0, &b), DKHO_E_INPUT);
+  assert_non_null(strstr(fail_text(), "1200 independent harmonic fields of degree 0"));
+  assert_int_equal(dec_spectrum(d, 0, 4, &b), DKHO_E_INPUT);
+  dec_free(d);
+  cx_free(c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_pieces),
+
       cmocka_unit_test(betti_numbers_are_right),
       cmocka_unit_test(identities_hold_on_the_zoo),
       cmocka_unit_test(identities_hold_on_benchmark_meshes),

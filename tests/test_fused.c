@@ -61,6 +61,9 @@ static void test_variants_against_plain(void **state) {
       n->s.relation = (fused_relation)relation, n->s.start = (fused_start)start;
       check_case(n);
     }
+  net_case *n = case_make(torus(9, 7), 3, 3, 40, 2, 1, 1, 1, 0); /* more relation than content */
+  n->s.start = FUSED_CONTENT;
+  check_case(n);
 }
 
 /* Work is counted where it is done: alone, the other degrees cost nothing; a hop spares the degree out of its reach. */

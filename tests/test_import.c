@@ -176,7 +176,7 @@ static const struct {
     {HEAD FIELDS "\"split\":{\"train\":-0.5}}", "split.train: found -0.5, expected a fraction"},
     {HEAD FIELDS "\"split\":{\"train\":[1,2],\"test\":[2]}}", "sample 2 is in split/train and in split/test"},
     {HEAD FIELDS "\"split\":{\"train\":[1.5]}}", "split.train[0]: expected a whole number"},
-    {HEAD FIELDS "\"split\":{\"train\":[10]}}", "split/train[0] is 10, expected 0 to 9"},
+    {HEAD FIELDS "\"split\":{\"train\":[10]}}", "split.train[0]: found 10, there are samples 0 … 9"},
     {HEAD FIELDS "\"modes\":0," SPLIT "}", "import.modes: found 0"},
     {HEAD FIELDS SPLIT ",\"recipes\":[{\"target\":\"f\"}]}", "recipes: an entry names no target"},
     {HEAD FIELDS SPLIT ",\"recipes\":[{\"target\":\"q\",\"lrr\":1}]}", "recipes[0].lrr: unknown key"},

@@ -94,10 +94,16 @@ class _Owner:
     _free = None
 
     def __init__(self):
-        self._handle = c.c_void_p()
+        self._owned = c.c_void_p()
+
+    @property
+    def _handle(self):
+        if not getattr(self, "_owned", None):
+            raise Error("closed already")
+        return self._owned
 
     def close(self):
-        handle, self._handle = getattr(self, "_handle", None), None
+        handle, self._owned = getattr(self, "_owned", None), None
         if handle:
             self._free(handle)
 
@@ -116,7 +122,7 @@ class Dataset(_Owner):
 
     def __init__(self, path):
         super().__init__()
-        _check(_lib.dkho_dataset_open(c.byref(self._handle), os.fsencode(path)))
+        _check(_lib.dkho_dataset_open(c.byref(self._owned), os.fsencode(path)))
         self.fields = {}
         for i in range(_lib.dkho_dataset_fields(self._handle)):
             info = _Info()
@@ -151,7 +157,7 @@ class Model(_Owner):
 
     def __init__(self, path):
         super().__init__()
-        _check(_lib.dkho_model_load(c.byref(self._handle), os.fsencode(path)))
+        _check(_lib.dkho_model_load(c.byref(self._owned), os.fsencode(path)))
         self.inputs = {}
         for i in range(_lib.dkho_model_inputs(self._handle)):
             info = _Info()

@@ -51,6 +51,7 @@ dkho_status dkho_calculus_delta(const dkho_calculus *a, int k, int channels, con
 
 dkho_status dkho_calculus_laplacian(const dkho_calculus *a, int k, int channels, const double *u, double *out) {
   TRY(check(a, k, channels));
+  if (out == u) return fail(DKHO_E_INPUT, "the Laplacian cannot be taken in place: out is u");
   return dec_laplacian(a->d, k, channels, u, out);
 }
 

@@ -72,7 +72,7 @@ static dkho_status add_card(table *t, const char *name, const json_t *card) {
   TRY(table_addf(t, "%.0f", number(training, "seconds") / 60));
   TRY(table_addf(t, "%.4f", number(training, "val_rel_l2")));
   TRY(table_addf(t, "%.4f", number(json_object_get(json_object_get(training, "test"), "metrics"), "rel_l2")));
-  TRY(other ? table_addf(t, "%.4f (%s)", error, text(other, "name")) : table_add(t, "-"));
+  TRY(other ? table_addf(t, error < 1e-3 ? "%.0e (%s)" : "%.4f (%s)", error, text(other, "name")) : table_add(t, "-"));
   TRY(table_addf(t, "%.0f", number(json_object_get(card, "file"), "bytes") / 1000));
   return table_add(t, text(json_object_get(card, "file"), "hash"));
 }
@@ -124,8 +124,8 @@ static dkho_status write_index(const char *path, const table *t) {
               "A model file holds weights, scaling and descriptors; the complex is made again when it is loaded, and "
               "compared with what the file remembers of it. RelL2 is the mean over the split.\n\n"
               "    dkho info models/NAME.st\n    dkho check models/NAME.st      # a few test samples, made again\n"
-              "    dkho data PROBLEM -o data.st && dkho predict models/NAME.st --data data.st -o fields.st\n\n%s",
-        rows);
+              "    dkho data PROBLEM -o data.st && dkho predict models/NAME.st --data data.st -o fields.st\n\n");
+  if (s == DKHO_OK) s = file_write(&f, rows, strlen(rows));
   mem_free(rows);
   if (s == DKHO_OK) return file_commit(&f);
   file_abort(&f);

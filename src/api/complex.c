@@ -21,7 +21,7 @@ dkho_status dkho_complex_generate(dkho_complex **out, const char *name, const ch
   const problem *p;
   *out = NULL;
   TRY(problem_find(name, &p));
-  TRY(p->build(&c, resolution));
+  TRY(p->build(&c, resolution ? resolution : "main"));
   return api_wrap(out, c);
 }
 

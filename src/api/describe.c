@@ -1,6 +1,7 @@
 /* describe.c: what things are, as JSON. */
 #include "api/api.h"
 #include "data/dataset.h"
+#include "run/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,13 +167,18 @@ static dkho_status describe_run(const char *path, json_t **out) {
   *out = json_pack("{s:s}", "kind", "run");
   for (int i = 0; i < 3; i++) {
     if (snprintf(name, sizeof name, "%s/%s.json", path, parts[i]) >= (int)sizeof name) break;
-    json_t *part = json_load_file(name, 0, NULL);
-    if (part)
-      json_object_set_new(*out, parts[i], part);
-    else if (i == 0) {
+    json_t *part = NULL;
+    dkho_status s = DKHO_OK;
+    if (file_exists(name))
+      s = config_load_json(name, &part);
+    else if (i == 0)
+      s = fail(DKHO_E_FORMAT, "%s: no run: it has no config.json", path);
+    if (s != DKHO_OK) {
       json_decref(*out);
-      return fail(DKHO_E_FORMAT, "%s: no run: it has no readable config.json", path);
+      *out = NULL;
+      return s;
     }
+    if (part) json_object_set_new(*out, parts[i], part);
   }
   json_object_set_new(*out, "finished", json_boolean(json_object_get(*out, "result") != NULL));
   return DKHO_OK;

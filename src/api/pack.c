@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "api/card.h"
 #include "problem/problem.h"
+#include "run/metrics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -114,7 +115,7 @@ static dkho_status as_floats(arena *mem, const double *v, int64_t n, float **out
   return DKHO_OK;
 }
 
-/* ‖prediction - y‖ / max(‖y‖, 1e-12) of one sample in the blocks. */
+/* The relative error of one sample in the blocks. */
 static dkho_status sample_error(bench *b, arena *mem, int threads, int64_t sample, double *error) {
   int inputs = dkho_model_inputs(b->m);
   const void **in = arena_take(mem, (size_t)inputs + 1, sizeof *in);
@@ -125,7 +126,7 @@ static dkho_status sample_error(bench *b, arena *mem, int threads, int64_t sampl
   for (int i = 0; i < inputs; i++) {
     TRY(dkho_model_input(b->m, i, &f));
     const double *v = find_value(b, f.name, sample, &n);
-    if (!v) return fail(DKHO_E_FORMAT, "input '%s' is no field of %s", f.name, b->p->name);
+    if (!v || n != f.rows * f.channels) return fail(DKHO_E_FORMAT, "input '%s' is no field of %s", f.name, b->p->name);
     in[i] = v;
     if (strcmp(f.role, "global") != 0) {
       float *narrow;
@@ -135,16 +136,12 @@ static dkho_status sample_error(bench *b, arena *mem, int threads, int64_t sampl
   }
   TRY(dkho_model_output(b->m, &f));
   const double *target = find_value(b, f.name, sample, &n);
-  if (!target) return fail(DKHO_E_FORMAT, "target '%s' is no field of %s", f.name, b->p->name);
+  if (!target || n != f.rows * f.channels)
+    return fail(DKHO_E_FORMAT, "target '%s' is no field of %s", f.name, b->p->name);
   TRY(as_floats(mem, target, n, &y));
   if (!ARENA_NEW(mem, out, n)) return DKHO_E_MEMORY;
   TRY(dkho_model_predict(b->m, threads, 1, in, out));
-  double gap = 0, size = 0;
-  for (int64_t i = 0; i < n; i++) {
-    double d = (double)out[i] - (double)y[i];
-    gap += d * d, size += (double)y[i] * (double)y[i];
-  }
-  *error = sqrt(gap) / fmax(sqrt(size), 1e-12);
+  *error = metric_field_error(n, out, y);
   return DKHO_OK;
 }
 

@@ -156,6 +156,16 @@ static dkho_status make_folders(const study *s) {
   return file_mkdir(study_path(s, "runs", path));
 }
 
+/* Results without weights are a record that somebody keeps, not a study to go on with. */
+static dkho_status check_weights(const study *s) {
+  for (int i = 0; i < s->runs; i++)
+    if (has(&s->run[i], "result.json") && !has(&s->run[i], "best.st"))
+      return fail(DKHO_E_EXISTS,
+                  "%s: has a result.json but no best.st: figures kept without the model; choose another folder",
+                  s->run[i].dir);
+  return DKHO_OK;
+}
+
 static dkho_status make_data(study *s) {
   if (!file_exists(s->data)) {
     report_log("%s: making data (%s resolution)", s->p->name, s->budget.resolution);
@@ -265,6 +275,7 @@ static dkho_status study_do(study *s) {
   json_t *result = NULL;
   TRY(make_folders(s));
   TRY(check_plan(s));
+  TRY(check_weights(s));
   TRY(pool_create(&s->threads, s->o->threads));
   TRY(make_data(s));
   TRY(estimate(s));

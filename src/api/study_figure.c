@@ -4,6 +4,7 @@
 #include "report/figure.h"
 #include "run/paper.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,13 +104,9 @@ static dkho_status keep_best(void *ctx, int complex, int64_t count, const int64_
   const data_field *t = &b->r->o->spec.field[b->r->o->target];
   int64_t n = b->r->o->site[complex].c->n[t->degree] * t->channels;
   for (int64_t i = 0; i < count && complex == 0; i++) {
-    const float *p = prediction + i * n, *y = dataset_value(b->r->d, b->r->o->target, sample[i]);
-    double e = 0, norm = 0;
-    for (int64_t k = 0; k < n; k++) {
-      double gap = (double)p[k] - (double)y[k];
-      e += gap * gap, norm += (double)y[k] * (double)y[k];
-    }
-    e = sqrt(e) / fmax(sqrt(norm), 1e-12);
+    const float *p = prediction + i * n;
+    double e = metric_field_error(n, p, dataset_value(b->r->d, b->r->o->target, sample[i]));
+    if (e < 0) e = DBL_MAX;
     if (!(e < b->error)) continue;
     b->error = e, b->sample = sample[i];
     for (int64_t k = 0; k < n; k++) b->field[k] = (double)p[k];

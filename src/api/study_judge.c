@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A part made by `make` unless its file is there. */
+/* A part made by `make` unless its file is there; `again`: all the same. */
 typedef dkho_status (*part_maker)(study *s, const void *what, json_t **out);
-static dkho_status part(study *s, const char *path, part_maker make, const void *what, json_t **out) {
+static dkho_status part(study *s, const char *path, int again, part_maker make, const void *what, json_t **out) {
   *out = NULL;
-  if (file_exists(path)) return config_load_json(path, out);
+  if (!again && file_exists(path)) return config_load_json(path, out);
   dkho_status st = make(s, what, out);
   if (st == DKHO_OK && !*out) *out = json_object(); /* nothing to say is said once */
   if (st == DKHO_OK) st = config_save_json(json_incref(*out), path, 1);
@@ -204,7 +204,7 @@ static dkho_status add_run_row(study *s, const study_run *r, json_t *classical, 
   TRY(config_load_json(path, &result));
   snprintf(path, sizeof path, "%.*s/cost.json", PATH_LIMIT - 64, r->dir);
   cost_of what = {r, json_object_size(classical) ? classical : NULL};
-  dkho_status st = part(s, path, make_cost, &what, &cost);
+  dkho_status st = part(s, path, 0, make_cost, &what, &cost);
   if (st == DKHO_OK) st = training_of(r, &how);
   int full = strcmp(r->variant, "full") == 0;
   snprintf(name, sizeof name, "DKHO-%s%s%s", r->size, full ? "" : ", ", full ? "" : r->variant);
@@ -228,7 +228,7 @@ static dkho_status add_honest_rows(study *s, const data_recipe *r, json_t *rows)
   char name[128], path[PATH_LIMIT];
   json_t *found = NULL, *row;
   snprintf(name, sizeof name, "honest-%.60s.json", r->target);
-  TRY(part(s, study_path(s, name, path), make_honest, r, &found));
+  TRY(part(s, study_path(s, name, path), 0, make_honest, r, &found));
   size_t i;
   json_array_foreach(json_object_get(found, "rows"), i, row) {
     json_object_set_new(row, "source", json_string("ours"));
@@ -294,7 +294,7 @@ static dkho_status add_pairs(study *s, json_t *result) {
     char name[64], path[PATH_LIMIT];
     if (!study_full_run(s, s->p->recipe[0].target, sizes[k])) continue;
     snprintf(name, sizeof name, "pair-%s.json", sizes[k]);
-    TRY(part(s, study_path(s, name, path), make_pairs, sizes[k], &found));
+    TRY(part(s, study_path(s, name, path), 0, make_pairs, sizes[k], &found));
     json_array_extend(all, json_object_get(found, "pairs"));
     json_decref(found);
   }
@@ -310,8 +310,7 @@ static dkho_status add_phase(study *s, json_t *result) {
   snprintf(name, sizeof name, "phase-%s.json", run->name);
   study_path(s, name, path);
   TRY(study_figure_path(s, "phase", "png", figure));
-  if (study_draws(s, "phase") && !file_exists(figure)) remove(path);
-  TRY(part(s, path, make_phase, run, &found));
+  TRY(part(s, path, study_draws(s, "phase") && !file_exists(figure), make_phase, run, &found));
   if (printed && strcmp(printed->target, run->recipe->target) == 0)
     json_object_set_new(found, "paper", paper_population(printed));
   json_object_set_new(result, "phase", found);
@@ -322,7 +321,7 @@ dkho_status study_judge(study *s, json_t **out) {
   char path[PATH_LIMIT];
   json_t *classical = NULL, *targets = json_array();
   *out = NULL;
-  dkho_status st = part(s, study_path(s, "classical.json", path), make_classical, NULL, &classical);
+  dkho_status st = part(s, study_path(s, "classical.json", path), 0, make_classical, NULL, &classical);
   for (int i = 0; st == DKHO_OK && i < s->p->recipes; i++)
     if (study_full_run(s, s->p->recipe[i].target, NULL)) st = judge_target(s, &s->p->recipe[i], classical, targets);
   const cx *c = dataset_cx(s->d, 0);

@@ -45,7 +45,8 @@ static void origin(const json_t *row, char out[64]) {
 static dkho_status put_table(file_out *f, table *t) {
   char *markdown = NULL;
   dkho_status s = table_markdown(t, &markdown);
-  if (s == DKHO_OK) s = file_printf(f, "%s\n", markdown);
+  if (s == DKHO_OK) s = file_write(f, markdown, strlen(markdown));
+  if (s == DKHO_OK) s = file_write(f, "\n", 1);
   mem_free(markdown);
   return s;
 }

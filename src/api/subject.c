@@ -45,7 +45,7 @@ typedef struct peak_job {
 /* Nobody begins before all are there: so no thread takes two tasks while another still wakes up. */
 static dkho_status spin(void *ctx, size_t task, int worker) {
   peak_job *j = ctx;
-  real sink[KERN_LANES];
+  real sink[KERN_LANES] = {0};
   (void)worker;
   atomic_fetch_add(&j->here, 1);
   while (atomic_load(&j->here) < j->width) sched_yield();

@@ -34,7 +34,6 @@ int st_pair_order(const void *a, const void *b);
 
 /* What is wrong with a tensor name or a metadata key ("is empty", …), or NULL. */
 const char *st_name_fault(const char *name);
-int st_is_utf8(const char *s);
 /* Whether the name is "_pad" and digits: reserved for padding. */
 int st_is_pad(const char *name);
 /* count = Π shape and bytes = count·size; 0 when either does not fit 63 bits, even if an extent is 0. */

@@ -17,7 +17,7 @@ typedef struct data_recipe {
   int epochs, batch;
   int modes;           /* columns of the spectral encodings */
   int harmonic;        /* 1: the harmonic head reads "harmonic{degree of target}" */
-  const char *metrics; /* name of a list of metrics: "darcy_c0", "generic", … */
+  const char *metrics; /* name of a list of metrics: "darcy", "generic", … */
 } data_recipe;
 
 typedef struct data_info {

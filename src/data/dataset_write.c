@@ -45,7 +45,9 @@ static dkho_status copy_info(dataset_writer *w, const data_info *info) {
 
 dkho_status dataset_create(dataset_writer **out, const char *path, int force, const data_info *info) {
   *out = NULL;
-  if (!force && file_exists(path)) return fail(DKHO_E_EXISTS, "%s: exists already; it is kept", path);
+  file_out probe = {0};
+  TRY(file_open(&probe, path, force)); /* what cannot be written is known before the work, not after */
+  file_abort(&probe);
   dataset_writer *w = mem_alloc(1, sizeof *w);
   if (!w) return DKHO_E_MEMORY;
   w->force = force;

@@ -391,6 +391,12 @@ static dkho_status compile_row(feat_graph *g, int i) {
     }
     o->width = n->channels;
   }
+  int64_t width = o->width;
+  for (int j = 0; j < g->outs; j++)
+    if (g->out[j].degree == o->degree) width += g->out[j].width;
+  if (width > DATA_CHANNELS_MAX)
+    return fail(DKHO_E_INPUT, "%lld columns of degree %d so far, at most %d are possible", (long long)width, o->degree,
+                DATA_CHANNELS_MAX);
   g->outs++;
   return DKHO_OK;
 }
@@ -405,6 +411,8 @@ static dkho_status compile_summary(feat_graph *g, int i) {
   if (n->degree >= 0) return fail(DKHO_E_INPUT, "expression \"%.200s\" is a cochain, expected numbers", s->expr);
   g->summary_span[i] = (feat_span){g->summary_width, n->channels};
   g->summary_width += n->channels;
+  if (g->summary_width > DATA_CHANNELS_MAX)
+    return fail(DKHO_E_INPUT, "%d numbers so far, at most %d are possible", g->summary_width, DATA_CHANNELS_MAX);
   return DKHO_OK;
 }
 

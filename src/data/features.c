@@ -90,8 +90,10 @@ static dkho_status fill_static(const features *f, const feat_node *n, const doub
   int64_t count = f->c->n[n->degree] * n->channels;
   assert(data);
   for (int64_t i = 0; i < count; i++) {
-    if (!isfinite(data[i])) return fail(DKHO_E_NONFINITE, "static field %s: element %lld", field->name, (long long)i);
     y[i] = (real)data[i];
+    if (!isfinite(y[i]))
+      return fail(DKHO_E_NONFINITE, "static field %s: element %lld is %g, expected a number that a float can hold",
+                  field->name, (long long)i, data[i]);
   }
   return DKHO_OK;
 }

@@ -90,19 +90,21 @@ static dkho_status put_recipes(importer *m, dataset_writer *w) {
                      .modes = m->modes,
                      .harmonic = m->harmonics[f->degree] > 0,
                      .metrics = "generic"};
+    int named = 0;
     for (size_t j = 0; j < json_array_size(list); j++) {
       json_t *o = json_array_get(list, j);
       const char *target = json_string_value(json_object_get(o, "target"));
       char where[32];
       if (!target || strcmp(target, f->name) != 0) continue;
       snprintf(where, sizeof where, "recipes[%zu]", j);
+      if (named++) return fail(DKHO_E_FORMAT, "%s: target '%s' has a recipe already", where, target);
       data_recipe base = r;
       TRY(spec_recipe(o, where, &base, &m->mem, &r));
       used++;
     }
     TRY(dataset_put_recipe(w, &r));
   }
-  if (used < json_array_size(list)) return fail(DKHO_E_FORMAT, "recipes: an entry names no target, or one twice");
+  if (used < json_array_size(list)) return fail(DKHO_E_FORMAT, "recipes: an entry names no target");
   return DKHO_OK;
 }
 
@@ -114,6 +116,9 @@ static dkho_status split_list(importer *m, dataset_writer *w, json_t *list, data
     if (!json_is_integer(v))
       return fail(DKHO_E_FORMAT, "split.%s[%lld]: expected a whole number", data_split_name(s), (long long)i);
     sample[i] = json_integer_value(v);
+    if (sample[i] < 0 || sample[i] >= m->samples)
+      return fail(DKHO_E_FORMAT, "split.%s[%lld]: found %lld, there are samples 0 … %lld", data_split_name(s),
+                  (long long)i, (long long)sample[i], (long long)m->samples - 1);
   }
   return dataset_split_list(w, s, n, sample);
 }
@@ -176,9 +181,8 @@ dkho_status data_import(const char *spec, const char *path, int force, const imp
   if (s == DKHO_OK) {
     s = dataset_commit(w); /* frees it */
     w = NULL;
-  } else if (m.root && s != DKHO_E_EXISTS) { /* before, the message names the file */
-    fail_prefix(s, "%s", spec);
   }
+  if (s != DKHO_OK && m.root && s != DKHO_E_EXISTS) fail_prefix(s, "%s", spec); /* before, the message names the file */
   dataset_abort(w);
   import_close_arrays(&m);
   cx_free(m.c);

@@ -83,6 +83,7 @@ static dkho_status label_boundary(importer *m, json_t *list) {
     TRY(read_region(m, json_array_get(list, (size_t)i), where, &r[i]));
     names[i + 1] = r[i].name;
   }
+  for (int k = 0; k <= m->c->dim; k++) m->c->label[k] = NULL; /* the mesh's own, which these replace */
   TRY(cx_name_labels(m->c, n + 1, names));
   for (int k = 0; k < m->c->dim; k++) {
     if (!ARENA_NEW(&m->mem, label, m->c->n[k])) return DKHO_E_MEMORY;

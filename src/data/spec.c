@@ -97,6 +97,7 @@ static dkho_status read_complexes(json_t *root, data_spec *out, arena *mem) {
   json_t *list;
   TRY(spec_array(root, "dataset", "complexes", 1, DATA_COMPLEXES_MAX, &list));
   out->complexes = (int)json_array_size(list);
+  if (out->complexes < 1) return fail(DKHO_E_FORMAT, "dataset.complexes: the list is empty");
   if (!ARENA_NEW(mem, out->mesh_hash, out->complexes + 1) || !ARENA_NEW(mem, out->samples, out->complexes + 1))
     return DKHO_E_MEMORY;
   for (int i = 0; i < out->complexes; i++) {

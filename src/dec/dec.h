@@ -27,7 +27,7 @@ typedef struct dec {
 dkho_status dec_create(dec **out, const cx *c, dec_metric metric);
 void dec_free(dec *d);
 
-/* Row-major fields with ch channels. Out-of-range degrees give zero. */
+/* Row-major fields with ch channels; 0 ≤ k ≤ dim. A field of a degree that is not there has no entries, or is zero. */
 void dec_d(const dec *d, int k, int ch, const double *u, double *out);     /* C^k → C^{k+1} */
 void dec_delta(const dec *d, int k, int ch, const double *u, double *out); /* C^k → C^{k-1} */
 dkho_status dec_laplacian(const dec *d, int k, int ch, const double *u, double *out);

@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct elim_state {
   uint32_t p;
-  int64_t rows, cols;
+  int64_t cols;
   entry **row;
   int32_t *len, *room;
   uint8_t *done;          /* rows that are pivots already */
@@ -173,7 +173,6 @@ static dkho_status prepare(elim *e, const elim_matrix *m, uint32_t prime) {
   if (!ARENA_NEW(a, s, 1)) return DKHO_E_MEMORY;
   e->state = s;
   s->p = prime;
-  s->rows = m->rows;
   s->cols = m->cols;
   s->occ_room = 4 * m->rows + 64;
   s->heap_room = 2 * m->rows + 64;

@@ -99,6 +99,8 @@ done:
   return s;
 }
 
+enum { HARMONIC_MAX = 1024 }; /* they are dense vectors, made orthogonal to each other */
+
 dkho_status harmonic_symmetric(const dec *d, int k, dec_basis *out) {
   assert(k >= 0 && k <= d->c->dim);
   classes found;
@@ -106,6 +108,13 @@ dkho_status harmonic_symmetric(const dec *d, int k, dec_basis *out) {
   TRY(classes_find(&found, d->c, k, 0, ELIM_PRIME));
   dkho_status s = DKHO_E_MEMORY;
   out->count = found.of[k]->nullity;
+  if (out->count > HARMONIC_MAX) {
+    s = fail(DKHO_E_INPUT, "%lld independent harmonic fields of degree %d, at most %d are possible here%s",
+             (long long)out->count, k, HARMONIC_MAX,
+             k == 0 ? ": the mesh falls into so many pieces; merge points that coincide" : "");
+    out->count = 0;
+    goto done;
+  }
   if (!MEM_NEW(out->vec, out->n * out->count)) goto done;
   for (int64_t f = 0; f < out->count; f++) TRY_GOTO(representative(d, k, found.of[k], f, out->vec + f * out->n));
   TRY_GOTO(dense_qr(out->n, out->count, out->vec));

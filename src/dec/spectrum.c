@@ -18,7 +18,7 @@ static const double RESIDUAL = 1e-12;
 enum { MARGIN = 2 };
 
 typedef struct {
-  int j, side; /* vectors live on degree `side`: j or j + 1 */
+  int side; /* vectors of family j live on degree `side`: j or j + 1 */
   int64_t space, count;
   dec_basis out_of; /* harmonic basis of that degree */
   part gradients;   /* j = 1 of 3 only */
@@ -61,7 +61,7 @@ static dkho_status solve_whole_clusters(family *f, const eig_problem *p, int64_t
 static dkho_status family_solve(family *f, const dec *d, int j, int64_t count) {
   const cx *c = d->c;
   int middle = j > 0 && j < c->dim - 1;
-  *f = (family){.j = j, .side = j == 0 || middle ? j : j + 1, .has_gradients = middle};
+  *f = (family){.side = j == 0 || middle ? j : j + 1, .has_gradients = middle};
   csr a = {0}, d_j = {0};
   dkho_status s;
   TRY_GOTO(dec_symmetric_d(d, j, f->side == j ? &f->link : &d_j));

@@ -229,7 +229,7 @@ static void start_phases(const block *b) {
 /* Its reverse from g_θ in gt: g_pre = g_θ (π - θ²/π); g_z += g_pre Wᵀ. */
 static void start_back(const block *b, const grad_unit *u, real *gz, real *partial) {
   size_t cs = (size_t)b->c * LANES;
-  real *g = b->w->small, *theta = b->w->a;
+  real *g = b->w->small, *theta = b->w->rows;
   b->K->from_rows(b->n, b->c, tile_at(b->s->gt[b->k], b->first, b->c), g, cs);
   if (b->f->s.start == FUSED_CONTENT) {
     b->K->from_rows(b->n, b->c, tile_at(b->s->theta[b->k][0], b->first, b->c), theta, cs);

@@ -4,7 +4,6 @@
 #include "la/lanes.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <string.h>
 
 dkho_status csr_alloc(csr *a, int64_t rows, int64_t cols, int64_t nnz) {
@@ -165,15 +164,6 @@ dkho_status csr_add(csr *c, double alpha, const csr *a, double beta, const csr *
   }
   c->nnz = put;
   return DKHO_OK;
-}
-
-void csr_scale_rows(csr *a, const double *r) {
-  for (int64_t i = 0; i < a->rows; i++)
-    for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) a->val[p] *= r[i];
-}
-
-void csr_scale_cols(csr *a, const double *s) {
-  for (int64_t p = 0; p < a->nnz; p++) a->val[p] *= s[a->col[p]];
 }
 
 /* csr_apply for the width data sets are made in: the sums stay in registers, in the same order. */

@@ -11,8 +11,8 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { DENSE_ROWS = 300, BASIS_EXTRA = 12, RESTARTS = 1000 };
-static const double RITZ = 1e-13;  /* relative accuracy asked of ARPACK */
+enum { DENSE_ROWS = 300, DENSE_MAX = 32766, BASIS_EXTRA = 12, RESTARTS = 1000 }; /* DENSE_MAX: LAPACK counts in int */
+static const double RITZ = 1e-13;                                                /* relative accuracy asked of ARPACK */
 static const double NARROW = 1e-7; /* relative gap in which no count is tried */
 
 /* dsaupd and its callees hold SAVEd variables across the reverse communication. */
@@ -228,6 +228,10 @@ static dkho_status solve_dense(const eig_problem *p, int64_t count, double *vect
   int64_t n = p->a->rows;
   double tau = 2 * norm1(p->a) + 1, *full, *lambda = NULL, *column = NULL;
   dkho_status s = DKHO_E_MEMORY;
+  if (n > DENSE_MAX)
+    return fail(DKHO_E_INPUT,
+                "eigensolver: %lld pairs of a matrix with %lld rows need it dense; at most %d rows are possible",
+                (long long)count, (long long)n, DENSE_MAX);
   if (!MEM_NEW(full, n * n) || !MEM_NEW(lambda, n) || !MEM_NEW(column, n)) goto done;
   for (int64_t r = 0; r < n; r++)
     for (int64_t q = p->a->ptr[r]; q < p->a->ptr[r + 1]; q++) full[p->a->col[q] * n + r] = p->a->val[q];

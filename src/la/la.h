@@ -21,8 +21,6 @@ dkho_status csr_from_triplets(csr *a, int64_t rows, int64_t cols, int64_t count,
 dkho_status csr_transpose(csr *at, const csr *a);
 dkho_status csr_multiply(csr *c, const csr *a, const csr *b);                       /* C = A B */
 dkho_status csr_add(csr *c, double alpha, const csr *a, double beta, const csr *b); /* C = αA + βB */
-void csr_scale_rows(csr *a, const double *r);
-void csr_scale_cols(csr *a, const double *s);
 /* Y = A X, X: cols × nv, Y: rows × nv, row-major. Serial. */
 void csr_apply(const csr *a, int nv, const double *x, double *y);
 dkho_status csr_select(csr *s, const csr *a, int64_t nr, const int32_t *rows, int64_t nc,

@@ -18,7 +18,7 @@
  *  - measure[k] (k = 1 … dim): length, area, volume, all positive; measure[0] is NULL (it is 1).
  *  - dual[k] (k = 0 … dim): barycentric dual measure of each simplex (dual[dim] = 1), see cx_geom.c.
  *  - on_boundary[k] (k = 0 … dim-1): 1 when the simplex is a face of a (dim-1)-simplex with exactly one coface.
- * All arrays are owned by the complex and never change after cx_build / cx_load, but for the labels (cx_set_labels). */
+ * All arrays are owned by the complex and never change after cx_build / cx_get, but for the labels (cx_set_labels). */
 #ifndef MESH_CX_H
 #define MESH_CX_H
 
@@ -64,7 +64,7 @@ void cx_free(cx *c);
 dkho_status cx_name_labels(cx *c, int labels, const char *const *names);
 dkho_status cx_set_labels(cx *c, int k, const int32_t *label);
 
-/* Checks the whole contract above; the text says what is wrong where. For tests and for files from outside. */
+/* Checks the whole contract above; the text says what is wrong where. For tests; cx_get checks what a file may have wrong. */
 dkho_status cx_check(const cx *c);
 
 /* y = d_k x (y: n[k+1]×ch, x: n[k]×ch, row-major) and y = d_kᵀ x, in double, for set-up work. */

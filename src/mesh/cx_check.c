@@ -36,7 +36,8 @@ static dkho_status check_vertices(const cx *c, int k) {
         if ((k == 1 || k < c->dim) && v[m] > v[j]) return BAD("%s %lld is not ascending", cx_noun(k), (long long)i);
       }
     }
-    if (k == 2 && c->dim == 2 && c->gdim == 2 && cx_area2(c->x + 2 * v[0], c->x + 2 * v[1], c->x + 2 * v[2]) <= 0)
+    if (k == 2 && c->dim == 2 && c->gdim == 2 &&
+        cx_area2(c->x + 2 * (int64_t)v[0], c->x + 2 * (int64_t)v[1], c->x + 2 * (int64_t)v[2]) <= 0)
       return BAD("triangle %lld is not counter-clockwise", (long long)i);
   }
   return DKHO_OK;

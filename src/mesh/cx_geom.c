@@ -49,6 +49,24 @@ double cx_simplex_measure(const cx *c, int k, const int32_t *v) {
   return fabs(w[0] * e[2][0] + w[1] * e[2][1] + w[2] * e[2][2]) / 6;
 }
 
+static double longest_edge(const cx *c, int k, const int32_t *v) {
+  double longest = 0;
+  for (int i = 0; i <= k; i++)
+    for (int j = 0; j < i; j++)
+      longest = fmax(longest, distance(c->gdim, c->x + (int64_t)v[i] * c->gdim, c->x + (int64_t)v[j] * c->gdim));
+  return longest;
+}
+
+/* An edge is too short beside the mean of all, a simplex too flat beside its own longest edge: elements of very different sizes
+ * may meet in a mesh. */
+static dkho_status check_extent(const cx *c, int k, int64_t i, double mean) {
+  double scale = k == 1 ? mean : longest_edge(c, k, c->vert[k] + i * (k + 1)), least = 1e-14;
+  for (int j = 0; j < k; j++) least *= scale;
+  if (c->measure[k][i] > least) return DKHO_OK;
+  return fail(DKHO_E_INPUT, "%s %lld is degenerate: measure %g where %s is %g", cx_noun(k), (long long)i,
+              c->measure[k][i], k == 1 ? "the mean" : "its longest edge", scale);
+}
+
 static dkho_status fill_measure(cx *c, int k) {
   double sum = 0;
   if (!ARENA_NEW(&c->mem, c->measure[k], c->n[k])) return DKHO_E_MEMORY;
@@ -59,11 +77,7 @@ static dkho_status fill_measure(cx *c, int k) {
     c->measure[k][i] = m;
     sum += m / (double)c->n[k];
   }
-  for (int64_t i = 0; i < c->n[k]; i++) {
-    if (!(c->measure[k][i] > 1e-14 * sum))
-      return fail(DKHO_E_INPUT, "%s %lld is degenerate: measure %g where the mean is %g", cx_noun(k), (long long)i,
-                  c->measure[k][i], sum);
-  }
+  for (int64_t i = 0; i < c->n[k]; i++) TRY(check_extent(c, k, i, sum));
   return DKHO_OK;
 }
 

@@ -1,15 +1,12 @@
 /* gen_flip.c: the triangulation under the planar mesher's moving points. Qhull makes it, flips of sides keep it Delaunay
  * while points move: that is much cheaper than a new triangulation and never loses the boundary. */
+#include "mesh/cx_impl.h"
 #include "mesh/gen_planar.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { SWEEPS_MAX = 50 };
-
-double planar_area2(const double *a, const double *b, const double *c) {
-  return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
-}
 
 dkho_status planar_stars(const planar *m, arena *a, int64_t **ptr, int32_t **list) {
   int64_t n = m->boundary + m->interior, corners = 3 * m->triangles;
@@ -64,7 +61,7 @@ dkho_status planar_triangulate(planar *m) {
 /* The sine of the sum of the angles at p and q that see the side ab, up to a positive factor: negative when q lies inside
  * the circle through p, a, b. */
 static double angle_sum_sine(const double *p, const double *q, const double *a, const double *b) {
-  double sine_p = planar_area2(p, a, b), sine_q = planar_area2(q, b, a);
+  double sine_p = cx_area2(p, a, b), sine_q = cx_area2(q, b, a);
   double cosine_p = (a[0] - p[0]) * (b[0] - p[0]) + (a[1] - p[1]) * (b[1] - p[1]);
   double cosine_q = (a[0] - q[0]) * (b[0] - q[0]) + (a[1] - q[1]) * (b[1] - q[1]);
   double one = sine_p * cosine_q, two = cosine_p * sine_q;
@@ -85,7 +82,7 @@ static int flip_side(planar *m, int64_t h) {
   int32_t p = m->tri[h], a = m->tri[t + (i + 1) % 3], b = m->tri[t + (i + 2) % 3], q = m->tri[g];
   const double *x = m->x, *xp = x + 2 * (int64_t)p, *xq = x + 2 * (int64_t)q, *xa = x + 2 * (int64_t)a,
                *xb = x + 2 * (int64_t)b;
-  if (angle_sum_sine(xp, xq, xa, xb) >= 0 || planar_area2(xp, xa, xq) <= 0 || planar_area2(xq, xb, xp) <= 0) return 0;
+  if (angle_sum_sine(xp, xq, xa, xb) >= 0 || cx_area2(xp, xa, xq) <= 0 || cx_area2(xq, xb, xp) <= 0) return 0;
   int32_t bp = m->twin[t + (i + 1) % 3], pa = m->twin[t + (i + 2) % 3];
   int32_t aq = m->twin[u + (j + 1) % 3], qb = m->twin[u + (j + 2) % 3];
   memcpy(m->tri + t, (int32_t[]){p, a, q}, 3 * sizeof p);

@@ -20,9 +20,6 @@ typedef struct planar {
 /* h(x): h_near within `near` of a hole, h_far beyond `far`, linear between. */
 double planar_size(const gen_planar *p, const double *x);
 
-/* Twice the signed area of (a, b, c). */
-double planar_area2(const double *a, const double *b, const double *c);
-
 /* Makes tri and twin anew: Delaunay triangles of the present points without those inside holes. */
 dkho_status planar_triangulate(planar *m);
 /* Triangles of each vertex: those of i are list[ptr[i]] … list[ptr[i+1]-1]; both from a. */

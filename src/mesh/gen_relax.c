@@ -2,6 +2,7 @@
  * largest against the size field, about twice as many in each round, with some smoothing in between. Then come a fixed
  * number of smoothing rounds, some of which first carry the most crowded points to the emptiest places, and at the end
  * rounds that widen what narrow angles are left. Nothing is random. */
+#include "mesh/cx_impl.h"
 #include "mesh/gen_planar.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ static int compare_ranked(const void *a, const void *b) {
 
 static double triangle_area2(const planar *m, int64_t i) {
   const int32_t *v = m->tri + 3 * i;
-  return planar_area2(m->x + 2 * (int64_t)v[0], m->x + 2 * (int64_t)v[1], m->x + 2 * (int64_t)v[2]);
+  return cx_area2(m->x + 2 * (int64_t)v[0], m->x + 2 * (int64_t)v[1], m->x + 2 * (int64_t)v[2]);
 }
 
 static void centroid(const planar *m, int64_t i, double *g) {

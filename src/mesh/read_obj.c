@@ -1,4 +1,4 @@
-/* read_obj.c: Wavefront .obj: v, f, l and p. Texture coordinates, normals, groups, materials and smoothing are passed
+/* read_obj.c: Wavefront .obj: v, f and l. Texture coordinates, normals, points, groups, materials and smoothing are passed
  * over, so that a surface textured in pieces is still one surface. Curves and free-form surfaces are refused. */
 #include "mesh/raw.h"
 

@@ -12,7 +12,7 @@ typedef struct vtu_array {
   char kind; /* 'i' signed, 'u' unsigned, 'f' floating */
   int size;  /* bytes of a value */
   vtu_format format;
-  int64_t components, tuples; /* tuples: -1 when not given */
+  int64_t components, tuples; /* tuples: 0 when not given */
   int64_t offset;             /* appended: from the byte after the underscore */
   scan text;                  /* inline: the text; appended: stands at the tag, for messages */
 } vtu_array;

@@ -177,8 +177,9 @@ done:
   return s;
 }
 
-/* The array's bytes, `bytes` of them, owned by the caller (also after a failure: *out may be set). Arrays that lie on
- * top of each other in the appended data are refused: a small file could make them as many and as large as it likes. */
+/* The array's bytes, `bytes` of them, owned by the caller (also after a failure: *out may be set). Arrays that
+ * together claim more than the appended data are refused: lying on top of each other, a small file could make them as many and as
+ * large as it likes. */
 static dkho_status load(vtu *f, const vtu_array *a, const char *field, uint64_t bytes, unsigned char **out) {
   source in = {.s = a->text, .base64 = 1};
   if (a->format == VTU_APPENDED) {
@@ -224,15 +225,19 @@ static dkho_status from_text(const vtu_array *a, const char *field, int64_t coun
   return scan_left(&s) ? scan_fail(&s, "%s: more than the %lld values expected", field, (long long)count) : DKHO_OK;
 }
 
-static dkho_status from_bytes(vtu *f, const vtu_array *a, const char *field, int64_t count, int64_t *whole,
-                              double *real) {
+/* Either of whole and real. Room for the values is taken when their bytes are there: a header may claim anything. */
+static dkho_status from_bytes(vtu *f, const vtu_array *a, const char *field, int64_t count, int64_t **whole,
+                              double **real) {
   unsigned char *bytes = NULL;
   size_t size = (size_t)a->size;
   dkho_status s = load(f, a, field, (uint64_t)count * size, &bytes);
+  if (s == DKHO_OK && !(whole ? MEM_NEW(*whole, count) != NULL : MEM_NEW(*real, count) != NULL)) s = DKHO_E_MEMORY;
   for (int64_t i = 0; s == DKHO_OK && i < count; i++) {
     uint64_t bits = bits_of(bytes + (size_t)i * size, size, f->big_endian);
-    if (whole) whole[i] = integer(a, bits);
-    if (real) real[i] = number(a, bits);
+    if (whole)
+      (*whole)[i] = integer(a, bits);
+    else
+      (*real)[i] = number(a, bits);
   }
   mem_free(bytes);
   return s;
@@ -253,12 +258,12 @@ static dkho_status plausible(const vtu *f, const vtu_array *a, const char *field
 dkho_status vtu_integers(vtu *f, const vtu_array *a, const char *field, int64_t count, int64_t **out) {
   if (a->kind == 'f') return scan_fail(&a->text, "%s: floating-point type, expected whole numbers", field);
   TRY(plausible(f, a, field, count));
-  if (!MEM_NEW(*out, count)) return DKHO_E_MEMORY;
-  return a->format == VTU_ASCII ? from_text(a, field, count, *out, NULL) : from_bytes(f, a, field, count, *out, NULL);
+  if (a->format != VTU_ASCII) return from_bytes(f, a, field, count, out, NULL);
+  return MEM_NEW(*out, count) ? from_text(a, field, count, *out, NULL) : DKHO_E_MEMORY;
 }
 
 dkho_status vtu_reals(vtu *f, const vtu_array *a, const char *field, int64_t count, double **out) {
   TRY(plausible(f, a, field, count));
-  if (!MEM_NEW(*out, count)) return DKHO_E_MEMORY;
-  return a->format == VTU_ASCII ? from_text(a, field, count, NULL, *out) : from_bytes(f, a, field, count, NULL, *out);
+  if (a->format != VTU_ASCII) return from_bytes(f, a, field, count, NULL, out);
+  return MEM_NEW(*out, count) ? from_text(a, field, count, NULL, *out) : DKHO_E_MEMORY;
 }

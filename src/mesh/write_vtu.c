@@ -229,6 +229,22 @@ static dkho_status check_field(const cx *c, const char *path, const mesh_field *
   return DKHO_OK;
 }
 
+/* Whether b is the name of one of the vectors that are written beside the 1-cochain a: "a_vector", "a_2_vector". */
+static int is_vector_of(const mesh_field *a, const char *b) {
+  size_t n = strlen(a->name);
+  if (a->degree != 1 || strncmp(a->name, b, n) != 0 || b[n] != '_') return 0;
+  b += n + 1;
+  size_t digits = strspn(b, "0123456789");
+  return strcmp(b, "vector") == 0 || (digits && strcmp(b + digits, "_vector") == 0);
+}
+
+/* Readers keep one of two arrays with the same name. */
+static dkho_status check_names(const char *path, const mesh_field *a, const mesh_field *b) {
+  if ((a->degree == 0) != (b->degree == 0)) return DKHO_OK;
+  if (strcmp(a->name, b->name) != 0 && !is_vector_of(a, b->name) && !is_vector_of(b, a->name)) return DKHO_OK;
+  return fail(DKHO_E_INPUT, "%s: fields \"%s\" and \"%s\" would be arrays of the same name", path, a->name, b->name);
+}
+
 static dkho_status write_all(out *o, int fields, const mesh_field *field) {
   TRY(file_printf(&o->file,
                   "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"%s\" "
@@ -244,7 +260,10 @@ static dkho_status write_all(out *o, int fields, const mesh_field *field) {
 
 dkho_status mesh_write_vtu(const char *path, int force, const cx *c, int fields, const mesh_field *field) {
   out o = {.c = c};
-  for (int i = 0; i < fields; i++) TRY(check_field(c, path, &field[i]));
+  for (int i = 0; i < fields; i++) {
+    TRY(check_field(c, path, &field[i]));
+    for (int j = 0; j < i; j++) TRY(check_names(path, &field[j], &field[i]));
+  }
   TRY(file_open(&o.file, path, force));
   dkho_status s = write_all(&o, fields, field);
   if (s == DKHO_OK) return file_commit(&o.file);

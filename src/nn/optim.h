@@ -2,7 +2,7 @@
  *
  * AdamW (the paper's) treats every entry by itself, in PyTorch's order of arithmetic, so that a step can be compared with it.
  * Muon and SOAP treat a matrix as a matrix: Muon replaces its momentum by the nearest orthogonal matrix, SOAP runs Adam in
- * the eigenbases of the averages of G Gᵀ and Gᵀ G. Vectors, and matrices too narrow for it, get AdamW in both. All three mean
+ * the eigenbases of the averages of G Gᵀ and Gᵀ G. Vectors, and matrices too narrow for it, get AdamW in both (with SOAP's β). All three mean
  * the same by lr: an entry moves by about lr (Muon: 0.2 lr in the mean square) per step. */
 #ifndef NN_OPTIM_H
 #define NN_OPTIM_H

@@ -65,6 +65,8 @@ static const data_recipe recipes[] = {
 static dkho_status build(cx **out, const char *resolution) {
   static const double hole[HOLES][3] = {{-0.5, -0.4, 0.2}, {0.45, -0.25, 0.25}, {0.0, 0.5, 0.22}};
   int smoke = strcmp(resolution, "smoke") == 0;
+  if (!smoke && strcmp(resolution, "main") != 0)
+    return fail(DKHO_E_INPUT, "heat: unknown resolution '%s'; there are smoke, main", resolution);
   gen_planar p = {.half = 1,
                   .holes = HOLES,
                   .hole = hole,

@@ -16,6 +16,7 @@ dkho_status config_model(oper_request *out, const data_recipe *recipe, const dkh
   *out =
       (oper_request){.seed = o->seed, .modes = o->modes >= 0 ? o->modes : recipe->modes, .harmonic = recipe->harmonic};
   dkho_config *c = &out->cfg;
+  if (out->modes < 1 || out->modes > DATA_CHANNELS_MAX) return range_error("modes", out->modes, "1 … 4096");
   TRY(dkho_config_size(o->size ? o->size : "small", c));
   if (o->h) c->h = o->h;
   if (o->c) c->c = o->c;
@@ -50,7 +51,7 @@ static dkho_status check_numbers(const run_config *c) {
   if (c->batch < 1 || c->batch > 65536) return range_error("batch", (double)c->batch, "1 … 65,536");
   if (!(c->lr > 0 && c->lr <= 10)) return range_error("lr", c->lr, "a number in (0, 10]");
   if (!(c->weight_decay >= 0 && c->weight_decay <= 1)) return range_error("weight decay", c->weight_decay, "0 … 1");
-  if (!(c->clip >= 0)) return range_error("clip", c->clip, "a number ≥ 0 (0: none)");
+  if (!(c->clip >= 0 && isfinite(c->clip))) return range_error("clip", c->clip, "a number ≥ 0 (0: none)");
   if (!(c->ema >= 0 && c->ema < 1)) return range_error("ema", c->ema, "0 ≤ ema < 1");
   if (c->warmup < 0) return range_error("warmup", (double)c->warmup, "≥ 0 steps");
   if (c->train_samples < 0) return range_error("train samples", (double)c->train_samples, "≥ 0");
@@ -179,7 +180,7 @@ static dkho_status read_numbers(run_config *c, json_t *j, const char *path) {
   TRY(spec_int(j, path, "c", NULL, 1, 4096, &width));
   TRY(spec_int(j, path, "layers", NULL, 1, DKHO_LAYERS_MAX, &layers));
   TRY(spec_int(j, path, "substeps", NULL, 1, DKHO_SUBSTEPS_MAX, &substeps));
-  TRY(spec_int(j, path, "modes", NULL, 0, 4096, &modes));
+  TRY(spec_int(j, path, "modes", NULL, 1, 4096, &modes));
   TRY(spec_int(j, path, "harmonic", NULL, 0, 1, &harmonic));
   TRY(spec_int(j, path, "seed", NULL, INT64_MIN, INT64_MAX, &seed));
   TRY(spec_int(j, path, "epochs", NULL, 1, 1000000, &c->epochs));
@@ -198,7 +199,8 @@ static dkho_status read_numbers(run_config *c, json_t *j, const char *path) {
   c->oper.modes = (int)modes, c->oper.harmonic = (int)harmonic;
   c->seed = c->oper.seed = (uint64_t)seed;
   c->skip_nonfinite = json_is_true(json_object_get(j, "skip_nonfinite"));
-  return check_numbers(c);
+  dkho_status s = check_numbers(c);
+  return s == DKHO_OK ? s : fail_prefix(s, "%s", path);
 }
 
 static dkho_status read_texts(run_config *c, json_t *j, const char *path, const dataset *d) {
@@ -213,12 +215,13 @@ static dkho_status read_texts(run_config *c, json_t *j, const char *path, const 
   TRY(spec_text(j, path, "profile", NULL, &c->mem, &profile));
   TRY(spec_text(j, path, "optimizer", "adamw", &c->mem, &optimizer));
   TRY(spec_text(j, path, "schedule", "cosine", &c->mem, &schedule));
-  TRY(optim_parse(optimizer, &c->optimizer));
-  TRY(lr_parse(schedule, &c->schedule));
-  TRY(dkho_variant_parse(variant, &c->oper.cfg.variant));
-  TRY(dkho_start_parse(start, &c->oper.cfg.start));
-  TRY(dec_metric_parse(metric, &c->oper.cfg.metric));
-  TRY(feat_profile_parse(profile, &c->oper.profile));
+  dkho_status s = optim_parse(optimizer, &c->optimizer);
+  if (s == DKHO_OK) s = lr_parse(schedule, &c->schedule);
+  if (s == DKHO_OK) s = dkho_variant_parse(variant, &c->oper.cfg.variant);
+  if (s == DKHO_OK) s = dkho_start_parse(start, &c->oper.cfg.start);
+  if (s == DKHO_OK) s = dec_metric_parse(metric, &c->oper.cfg.metric);
+  if (s == DKHO_OK) s = feat_profile_parse(profile, &c->oper.profile);
+  if (s != DKHO_OK) return fail_prefix(s, "%s", path);
   st_hash(dataset_file(d), c->data_hash);
   if (strcmp(hash, c->data_hash) != 0)
     return fail(DKHO_E_INPUT, "%s: the run was made on data with hash %s, but %s has %s", path, hash,

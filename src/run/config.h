@@ -22,7 +22,7 @@ typedef struct run_config {
 
 /* Options and the recipe of the target make a configuration; says which option is wrong and what it may be. */
 dkho_status config_resolve(run_config *out, const dataset *d, const char *path, const dkho_train_options *o);
-/* The part that needs no data: the model a benchmark's recipe and these options give. target: its recipe's degree. */
+/* The part that needs no data: the model a benchmark's recipe and these options give, but for the target field. */
 dkho_status config_model(oper_request *out, const data_recipe *recipe, const dkho_train_options *o);
 dkho_status config_write(const run_config *c, const char *path, int force);
 dkho_status config_read(run_config *out, const char *path, const dataset *d);

@@ -88,27 +88,25 @@ dkho_status judge_predict(judge *j, const real *weights, int64_t count, const in
 typedef struct error_sum {
   const judge *j;
   double sum;
+  int64_t counted;
 } error_sum;
 
 static dkho_status add_errors(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   error_sum *e = ctx;
   int64_t n = extent(e->j, complex);
   for (int64_t i = 0; i < count; i++) {
-    const float *p = prediction + i * n, *y = dataset_value(e->j->d, e->j->o->target, sample[i]);
-    double error = 0, norm = 0;
-    for (int64_t k = 0; k < n; k++) {
-      double difference = (double)p[k] - (double)y[k];
-      error += difference * difference, norm += (double)y[k] * (double)y[k];
-    }
-    e->sum += sqrt(error) / fmax(sqrt(norm), 1e-12);
+    double error = metric_field_error(n, prediction + i * n, dataset_value(e->j->d, e->j->o->target, sample[i]));
+    if (error < 0) continue;
+    e->sum += error;
+    e->counted++;
   }
   return DKHO_OK;
 }
 
 dkho_status judge_rel_l2(judge *j, const real *weights, int64_t count, const int64_t *sample, double *out) {
-  error_sum e = {j, 0};
+  error_sum e = {.j = j};
   TRY(judge_predict(j, weights, count, sample, NULL, add_errors, &e));
-  *out = e.sum / (double)count;
+  *out = e.counted ? e.sum / (double)e.counted : 0;
   return DKHO_OK;
 }
 

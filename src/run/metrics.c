@@ -48,6 +48,15 @@ double metric_rel_l2(int64_t n, const double *p, const double *y, double floor) 
   return sqrt(e) / fmax(sqrt(r), floor);
 }
 
+double metric_field_error(int64_t n, const float *p, const float *y) {
+  double e = 0, r = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double gap = (double)p[i] - (double)y[i];
+    e += gap * gap, r += (double)y[i] * (double)y[i];
+  }
+  return sqrt(r) <= 1e-12 ? -1 : sqrt(e) / sqrt(r);
+}
+
 double metric_cosine(int64_t n, const double *a, const double *b, const double *w, double eta) {
   double ab = 0, aa = 0, bb = 0;
   for (int64_t i = 0; i < n; i++) {

@@ -41,6 +41,8 @@ void metrics_reduce(const metrics *m, int64_t samples, const double *values, dou
 
 /* The pieces, for diagnostics and tests. All floors as in the specification of each benchmark. */
 double metric_rel_l2(int64_t n, const double *p, const double *y, double floor);
+/* ‖p - y‖ / ‖y‖ of fields as they are kept; -1 where ‖y‖ ≤ 1e-12, which has no relative error and counts in no mean. */
+double metric_field_error(int64_t n, const float *p, const float *y);
 /* ½(1 + <a,b>/(‖a‖‖b‖ + eta)), weights w or NULL. */
 double metric_cosine(int64_t n, const double *a, const double *b, const double *w, double eta);
 /* Connected components of {v : mask} under pairs (adjacent simplices); parent: n ints of scratch. */

@@ -102,8 +102,9 @@ static dkho_status site_prepare(oper *o, int i, int harmonic) {
   return site_features(o, i);
 }
 
-/* Fills in what the sites decide, declares the parameters, records every site. */
-static dkho_status build(oper *o, int harmonic) {
+/* Fills in what the sites decide, declares the parameters, records every site. weights NULL, or the file that they will be read
+ * from: what it does not hold is not made room for. */
+static dkho_status build(oper *o, int harmonic, const st_file *weights) {
   const data_field *target = target_of(o);
   o->cfg.target = target->degree;
   o->cfg.channels = target->channels;
@@ -123,6 +124,7 @@ static dkho_status build(oper *o, int harmonic) {
   TRY(params_create(&o->p));
   TRY(dkho_declare(&o->cfg, o->p));
   TRY(params_layout(o->p));
+  if (weights) TRY(state_check(weights, o->p, "w/"));
   for (int i = 0; i < o->sites; i++) {
     TRY(tape_create(&o->site[i].t, o->p));
     TRY(dkho_record(&o->cfg, o->p, o->site[i].g, o->site[i].t, &o->site[i].net));
@@ -157,7 +159,7 @@ dkho_status oper_create(oper **out, const dataset *d, const oper_request *r) {
   o->modes = r->modes;
   o->sites = dataset_complexes(d);
   for (int i = 0; i < o->sites; i++) o->site[i].c = dataset_cx(d, i);
-  dkho_status s = build(o, r->harmonic);
+  dkho_status s = build(o, r->harmonic, NULL);
   if (s == DKHO_OK && !(o->training = arena_strdup(&o->mem, "{}"))) s = DKHO_E_MEMORY;
   if (s == DKHO_OK) {
     params_init(o->p, r->seed, o->value);
@@ -276,7 +278,7 @@ static dkho_status read_config(oper *o, json_t *j, int *harmonic) {
   TRY(spec_int(j, "dkho.model", "c", NULL, 1, 4096, &c));
   TRY(spec_int(j, "dkho.model", "layers", NULL, 1, DKHO_LAYERS_MAX, &layers));
   TRY(spec_int(j, "dkho.model", "substeps", NULL, 1, DKHO_SUBSTEPS_MAX, &substeps));
-  TRY(spec_int(j, "dkho.model", "modes", NULL, 0, 4096, &modes));
+  TRY(spec_int(j, "dkho.model", "modes", NULL, 1, 4096, &modes));
   TRY(spec_int(j, "dkho.model", "harmonic", NULL, 0, 1 << 20, &beta));
   TRY(spec_number(j, "dkho.model", "tau_lo", NULL, &o->cfg.tau_lo));
   TRY(spec_number(j, "dkho.model", "tau_range", NULL, &o->cfg.tau_range));
@@ -339,9 +341,12 @@ static dkho_status load(oper *o, oper_maker maker) {
     TRY(cx_get(&o->site[i].own, o->source, prefix));
     o->site[i].c = o->site[i].own;
     o->sites = i + 1;
+    if (o->site[i].c->dim != o->site[0].c->dim)
+      return fail(DKHO_E_FORMAT, "complex %d has dimension %d, the first has %d", i, o->site[i].c->dim,
+                  o->site[0].c->dim);
   }
   TRY(spec_check(&o->spec, o->site[0].c->dim));
-  TRY(build(o, harmonic));
+  TRY(build(o, harmonic, o->source));
   return state_read(o->source, o->p, "w/", o->value);
 }
 

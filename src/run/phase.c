@@ -208,7 +208,7 @@ static dkho_status check(const oper *o, const dataset *d, int64_t count, const p
   if (o->cfg.variant == DKHO_NO_PHASE || o->cfg.variant == DKHO_NO_DIRAC)
     return fail(DKHO_E_INPUT, "variant %s has no corrections to look at; the variants that have are full, no_harmonic",
                 dkho_variant_name(o->cfg.variant));
-  if (q->q < 0 || q->q >= 1) return fail(DKHO_E_INPUT, "q: found %g, expected a fraction in (0, 1)", q->q);
+  if (!(q->q >= 0 && q->q < 1)) return fail(DKHO_E_INPUT, "q: found %g, expected a fraction in (0, 1)", q->q);
   return count ? DKHO_OK : fail(DKHO_E_INPUT, "no samples to look at");
 }
 

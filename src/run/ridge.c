@@ -3,6 +3,7 @@
 #include "run/ridge.h"
 
 #include "la/la.h"
+#include "run/metrics.h"
 
 #include <math.h>
 #include <string.h>
@@ -193,16 +194,12 @@ dkho_status ridge_predict(const ridge *r, int target, double lambda, int64_t cou
 static double mean_error(const ridge *r, int target, int64_t count, const int64_t *sample, const float *p) {
   int64_t n = entries(r->d, &dataset_field(r->d)[target]);
   double sum = 0;
+  int64_t counted = 0;
   for (int64_t s = 0; s < count; s++) {
-    const float *y = dataset_value(r->d, target, sample[s]);
-    double e = 0, norm = 0;
-    for (int64_t k = 0; k < n; k++) {
-      double difference = (double)p[s * n + k] - (double)y[k];
-      e += difference * difference, norm += (double)y[k] * (double)y[k];
-    }
-    sum += sqrt(e) / fmax(sqrt(norm), 1e-12);
+    double error = metric_field_error(n, p + s * n, dataset_value(r->d, target, sample[s]));
+    if (error >= 0) sum += error, counted++;
   }
-  return sum / (double)count;
+  return counted ? sum / (double)counted : 0;
 }
 
 dkho_status ridge_choose(const ridge *r, int target, int64_t count, const int64_t *sample, double *lambda,

@@ -236,9 +236,13 @@ static dkho_status predict_fused(runner *r) {
 
 /* ---- both ---- */
 
-static int wants_tape(void) {
-  const char *engine_name = getenv("DKHO_ENGINE");
-  return engine_name && strcmp(engine_name, "tape") == 0;
+/* The plain tape instead of the kernels, on demand. */
+static dkho_status wants_tape(int *tape_wanted) {
+  const char *name = getenv("DKHO_ENGINE");
+  *tape_wanted = name && strcmp(name, "tape") == 0;
+  return !name || *tape_wanted || strcmp(name, "fused") == 0
+             ? DKHO_OK
+             : fail(DKHO_E_INPUT, "DKHO_ENGINE: found '%.40s', expected fused or tape", name);
 }
 
 static dkho_status prepare(runner *r) {
@@ -246,7 +250,9 @@ static dkho_status prepare(runner *r) {
   if (!ARENA_NEW(&r->mem, r->work, lanes)) return DKHO_E_MEMORY;
   for (int i = 0; i < lanes; i++)
     if (!ARENA_NEW(&r->mem, r->work[i], features_work_size(r->s->f))) return DKHO_E_MEMORY;
-  return !wants_tape() && dkho_fused_serves(&r->o->cfg, r->s->f) ? fuse(r) : compose(r);
+  int plain;
+  TRY(wants_tape(&plain));
+  return !plain && dkho_fused_serves(&r->o->cfg, r->s->f) ? fuse(r) : compose(r);
 }
 
 dkho_status runner_create(runner **out, const oper *o, int site_index, engine_mode mode, pool *threads) {

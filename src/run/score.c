@@ -2,6 +2,7 @@
 #include "run/score.h"
 
 #include <math.h>
+#include <string.h>
 
 struct scorer {
   const dataset *d;
@@ -40,12 +41,25 @@ static dkho_status open_list(scorer *s, int i, const char *list) {
   return metrics_create(&s->list[i], dataset_cx(s->d, i), list, s->field->degree, s->field->channels, &given);
 }
 
+/* One row of figures serves all complexes. */
+static dkho_status same_metrics(const scorer *s, int i) {
+  const metrics *a = s->list[0], *b = s->list[i];
+  int same = metrics_count(a) == metrics_count(b);
+  for (int k = 0; same && k < metrics_count(a); k++) same = strcmp(metrics_at(a, k)->key, metrics_at(b, k)->key) == 0;
+  return same ? DKHO_OK
+              : fail(DKHO_E_INPUT,
+                     "%s: complex %d and complex 0 differ in having labels or a harmonic basis of degree %d: '%s' "
+                     "cannot be judged by the same metrics on both",
+                     st_path(dataset_file(s->d)), i, s->field->degree, s->field->name);
+}
+
 static dkho_status open_scorer(scorer *s, const char *list) {
   size_t scratch = 0;
   int64_t widest = 0;
   if (!ARENA_NEW(&s->mem, s->list, s->sites)) return DKHO_E_MEMORY;
   for (int i = 0; i < s->sites; i++) {
     TRY(open_list(s, i, list));
+    TRY(same_metrics(s, i));
     if (metrics_work(s->list[i]) > scratch) scratch = metrics_work(s->list[i]);
     if (scorer_extent(s, i) > widest) widest = scorer_extent(s, i);
   }

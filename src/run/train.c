@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/report.h"
 #include "base/rng.h"
+#include "kern/kern.h"
 #include "nn/state.h"
 #include "run/evaluate.h"
 #include "version.h"
@@ -18,6 +19,10 @@
 
 enum { COLUMNS = 5 }; /* of the history: epoch, lr, training loss, validation error, seconds */
 enum { PATH_LIMIT = 4096 };
+
+/* What a run consists of; the first makes a directory one. */
+static const char *const files[] = {"config.json", "manifest.json", "metrics.csv", "last.st", "best.st", "result.json"};
+enum { FILES = sizeof files / sizeof *files };
 
 typedef struct trainer {
   const dataset *d;
@@ -119,8 +124,11 @@ static dkho_status read_checkpoint(trainer *t, const st_file *f) {
 
 static dkho_status load_checkpoint(trainer *t) {
   char path[PATH_LIMIT];
-  if (!file_exists(in_dir(t, "last.st", path))) return DKHO_OK; /* stopped before the first one */
   st_file *f = NULL;
+  if (!file_exists(in_dir(t, "last.st", path))) {
+    if (!file_exists(in_dir(t, "metrics.csv", path))) return DKHO_OK; /* stopped before the first one */
+    return fail(DKHO_E_INPUT, "%s: has a history (metrics.csv) but no checkpoint (last.st) to go on from", t->dir);
+  }
   TRY(st_open(&f, path));
   dkho_status s = read_checkpoint(t, f);
   st_close(f);
@@ -157,16 +165,22 @@ static void cpu_name(char *out, size_t size) {
   if (f) fclose(f);
 }
 
+/* "NAME.tmp.NUMBER" of one of a run's files. */
+static int is_leftover(const char *name) {
+  for (int i = 0; i < FILES; i++) {
+    size_t n = strlen(files[i]);
+    if (strncmp(name, files[i], n) != 0 || strncmp(name + n, ".tmp.", 5) != 0) continue;
+    return strspn(name + n + 5, "0123456789") == strlen(name + n + 5);
+  }
+  return 0;
+}
+
 /* Temporary files of a process that was killed while it wrote. */
 static void sweep(const char *run) {
   DIR *d = opendir(run);
   char path[PATH_LIMIT];
-  for (struct dirent *e; d && (e = readdir(d));) {
-    const char *mark = strstr(e->d_name, ".tmp.");
-    if (mark && strspn(mark + 5, "0123456789") == strlen(mark + 5) &&
-        snprintf(path, sizeof path, "%s/%s", run, e->d_name) < PATH_LIMIT)
-      unlink(path);
-  }
+  for (struct dirent *e; d && (e = readdir(d));)
+    if (is_leftover(e->d_name) && snprintf(path, sizeof path, "%s/%s", run, e->d_name) < PATH_LIMIT) unlink(path);
   if (d) closedir(d);
 }
 
@@ -190,13 +204,46 @@ static dkho_status write_config(const trainer *t) {
   return config_write(t->cfg, in_dir(t, "config.json", path), 0);
 }
 
-static dkho_status write_manifest(const trainer *t) {
-  char path[PATH_LIMIT], cpu[256];
+/* What decides the last bits beside the configuration, and the number of threads, which does not. */
+static dkho_status this_machine(const trainer *t, json_t **out) {
+  char cpu[256];
+  const kern *k;
+  TRY(kern_get(&k));
   cpu_name(cpu, sizeof cpu);
-  json_t *j = json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:I}", "version", dkho_version(), "compiler", DKHO_COMPILER,
-                        "cpu", cpu, "threads", pool_width(t->threads), "data_hash", t->cfg->data_hash, "mesh_hash",
-                        dataset_mesh_hash(t->d, 0), "parameters", (json_int_t)t->o->p->total);
-  return config_save_json(j, in_dir(t, "manifest.json", path), 1);
+  *out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:i}", "version", dkho_version(), "compiler", DKHO_COMPILER, "cpu", cpu,
+                   "kernels", k->name, "engine", runner_engine(t->run[0]), "threads", pool_width(t->threads));
+  return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
+}
+
+/* Whether the manifest's last word is this machine. */
+static int is_last(json_t *manifest, json_t *machine) {
+  json_t *later = json_object_get(manifest, "resumed"), *last = manifest, *value;
+  const char *key;
+  if (json_array_size(later)) last = json_array_get(later, json_array_size(later) - 1);
+  json_object_foreach(machine, key, value)
+    if (strcmp(key, "threads") != 0 && !json_equal(json_object_get(last, key), value)) return 0;
+  return 1;
+}
+
+/* The machine where the run began; where it went on under other conditions, those are appended. */
+static dkho_status write_manifest(const trainer *t) {
+  char path[PATH_LIMIT];
+  json_t *old = NULL, *machine = NULL;
+  TRY(this_machine(t, &machine));
+  if (file_exists(in_dir(t, "manifest.json", path)) && config_load_json(path, &old) == DKHO_OK) {
+    if (is_last(old, machine)) {
+      json_decref(machine);
+      json_decref(old);
+      return DKHO_OK;
+    }
+    if (!json_is_array(json_object_get(old, "resumed"))) json_object_set_new(old, "resumed", json_array());
+    json_array_append_new(json_object_get(old, "resumed"), machine);
+    return config_save_json(old, path, 1);
+  }
+  json_object_set_new(machine, "data_hash", json_string(t->cfg->data_hash));
+  json_object_set_new(machine, "mesh_hash", json_string(dataset_mesh_hash(t->d, 0)));
+  json_object_set_new(machine, "parameters", json_integer((json_int_t)t->o->p->total));
+  return config_save_json(machine, path, 1);
 }
 
 /* ---- the loop ---- */
@@ -291,16 +338,21 @@ static const real *selected(const trainer *t) {
 
 /* Validation, selection, history; then the next epoch begins. The rate noted is that of the epoch's first step. */
 static dkho_status end_epoch(trainer *t) {
-  double error, lr = lr_at(t->cfg->schedule, t->cfg->lr, &(lr_clock){t->epoch, t->cfg->epochs, 0, steps_per_epoch(t)});
+  int64_t steps = steps_per_epoch(t);
+  double error, lr = lr_at(t->cfg->schedule, t->cfg->lr, &(lr_clock){t->epoch, t->cfg->epochs, 0, steps});
   char path[PATH_LIMIT];
+  lr *= lr_warmup(t->epoch * steps, t->cfg->warmup);
   TRY(judge_rel_l2(t->judge, selected(t), t->vals, t->val, &error));
+  if (!isfinite(error) && !t->cfg->skip_nonfinite)
+    return fail(DKHO_E_NONFINITE, "%s: the validation error after epoch %lld is not finite", t->dir,
+                (long long)t->epoch + 1);
   double *h = t->history + t->epoch * COLUMNS;
   h[0] = (double)t->epoch + 1, h[1] = lr, h[2] = t->loss_sum / (double)t->step, h[3] = error;
   h[4] = t->seconds + clock_now() - t->started;
   t->epoch++;
   t->step = 0;
   t->loss_sum = 0;
-  if (!(error >= t->best)) { /* also when best is still NaN */
+  if (isfinite(error) && !(error >= t->best)) { /* also when best is still NaN */
     t->best = error;
     t->best_epoch = t->epoch;
     TRY(oper_save(t->o, selected(t), in_dir(t, "best.st", path), 1));
@@ -328,6 +380,7 @@ static dkho_status write_result(trainer *t) {
   oper *best = NULL;
   judge *j = NULL;
   json_t *scores = NULL;
+  if (!t->best_epoch) return fail(DKHO_E_NONFINITE, "%s: no epoch had a finite validation error", t->dir);
   dkho_status s = oper_load(&best, in_dir(t, "best.st", path), NULL);
   if (s == DKHO_OK) s = judge_create(&j, best, t->d, t->threads);
   if (s == DKHO_OK && count) s = judge_metrics(j, best->value, t->cfg->metrics, count, test, &scores, NULL);
@@ -352,10 +405,20 @@ static dkho_status pick_samples(trainer *t) {
   t->train = dataset_split(t->d, DATA_TRAIN, &t->trains);
   t->val = dataset_split(t->d, DATA_VAL, &t->vals);
   if (t->cfg->train_samples > t->trains)
-    return fail(DKHO_E_INPUT, "%lld training samples asked for, the data set has %lld",
+    return fail(DKHO_E_INPUT, "%s: %lld training samples asked for, it has %lld", st_path(dataset_file(t->d)),
                 (long long)t->cfg->train_samples, (long long)t->trains);
   if (t->cfg->train_samples) t->trains = t->cfg->train_samples;
-  if (!t->vals) return fail(DKHO_E_INPUT, "the data set has no validation samples, by which a model could be selected");
+  if (!t->vals)
+    return fail(DKHO_E_INPUT, "%s: has no validation samples, by which a model could be selected",
+                st_path(dataset_file(t->d)));
+  return DKHO_OK;
+}
+
+/* A list of metrics that does not fit the target is noticed before the training, not after. */
+static dkho_status check_metrics(const trainer *t) {
+  scorer *scores = NULL;
+  TRY(scorer_create(&scores, t->d, t->o->target, t->cfg->metrics, 1, NULL));
+  scorer_free(scores);
   return DKHO_OK;
 }
 
@@ -363,6 +426,7 @@ static dkho_status prepare(trainer *t) {
   TRY(pick_samples(t));
   TRY(pool_create(&t->threads, t->host->threads));
   TRY(oper_create(&t->o, t->d, &t->cfg->oper));
+  TRY(check_metrics(t));
   optim_config oc = optim_defaults(t->cfg->optimizer);
   oc.decay = t->cfg->weight_decay, oc.clip = t->cfg->clip, oc.ema = t->cfg->ema;
   TRY(optim_create(&t->opt, t->o->p, &oc, t->o->value));
@@ -403,12 +467,10 @@ static dkho_status check_length(const char *run) {
 }
 
 dkho_status train_start(const dataset *d, const run_config *cfg, const char *run, const train_host *host) {
-  static const char *const names[] = {"config.json", "manifest.json", "metrics.csv",
-                                      "last.st",     "best.st",       "result.json"};
   char path[PATH_LIMIT];
   TRY(check_length(run));
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    snprintf(path, sizeof path, "%s/%s", run, names[i]);
+  for (int i = 0; i < FILES; i++) {
+    snprintf(path, sizeof path, "%s/%s", run, files[i]);
     if (!file_exists(path)) continue;
     if (i == 0)
       return fail(DKHO_E_EXISTS, "%s: holds a run already; it is kept (resume it, or choose another name)", run);
