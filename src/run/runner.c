@@ -31,6 +31,7 @@ struct runner {
   const real *weights;
   /* the fused way; f NULL when it is not used */
   fused *f;
+  const kern *kernels;
   fused_team *team;
   tape *t;
   var raw;
@@ -115,9 +116,8 @@ static dkho_status make_slot(runner *r, slot *s) {
 
 static dkho_status fuse(runner *r) {
   const oper *o = r->o;
-  const kern *k;
-  TRY(kern_get(&k));
-  TRY(dkho_fused_create(&r->f, k, &o->cfg, o->p, r->s->c, r->s->metric, r->s->f));
+  TRY(kern_get(&r->kernels));
+  TRY(dkho_fused_create(&r->f, r->kernels, &o->cfg, o->p, r->s->c, r->s->metric, r->s->f));
   TRY(r->mode == ENGINE_TRAIN ? fused_team_create(&r->team, r->f, r->threads, SLOTS)
                               : fused_team_create_predict(&r->team, r->f, r->threads, SLOTS));
   TRY(tape_create(&r->t, o->p));
@@ -306,6 +306,10 @@ dkho_status runner_predict(runner *r, const runner_batch *b) {
 
 const char *runner_engine(const runner *r) {
   return r->f ? "fused" : "tape";
+}
+
+const char *runner_kernels(const runner *r) {
+  return r->f ? r->kernels->name : "plain";
 }
 
 double runner_work(const runner *r) {

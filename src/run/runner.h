@@ -25,7 +25,8 @@ void runner_bind(runner *r, const real *weights);
 /* g += weight · Σ ∂loss/∂θ, *sum = weight · Σ loss, as engine_gradient. */
 dkho_status runner_gradient(runner *r, const runner_batch *b, double weight, double *sum, real *g);
 dkho_status runner_predict(runner *r, const runner_batch *b);
-const char *runner_engine(const runner *r); /* "fused" or "tape" */
+const char *runner_engine(const runner *r);  /* "fused" or "tape" */
+const char *runner_kernels(const runner *r); /* the instruction set of the fused way; "plain" on the tape */
 /* Multiply-adds of one sample forward, or in a training step: the useful ones (kern/fused.h); 0 on the tape. */
 double runner_work(const runner *r);
 

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/report.h"
 #include "base/rng.h"
-#include "kern/kern.h"
 #include "nn/state.h"
 #include "run/evaluate.h"
 #include "version.h"
@@ -207,11 +206,10 @@ static dkho_status write_config(const trainer *t) {
 /* What decides the last bits beside the configuration, and the number of threads, which does not. */
 static dkho_status this_machine(const trainer *t, json_t **out) {
   char cpu[256];
-  const kern *k;
-  TRY(kern_get(&k));
   cpu_name(cpu, sizeof cpu);
   *out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:i}", "version", dkho_version(), "compiler", DKHO_COMPILER, "cpu", cpu,
-                   "kernels", k->name, "engine", runner_engine(t->run[0]), "threads", pool_width(t->threads));
+                   "kernels", runner_kernels(t->run[0]), "engine", runner_engine(t->run[0]), "threads",
+                   pool_width(t->threads));
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
 
