@@ -160,8 +160,8 @@ DKHO_API void dkho_dataset_free(dkho_dataset *d);
 DKHO_API int64_t dkho_dataset_samples(const dkho_dataset *d);
 /* Sample numbers of "train", "val" or "test", ascending, borrowed; NULL for another name. */
 DKHO_API const int64_t *dkho_dataset_split(const dkho_dataset *d, const char *name, int64_t *count);
-/* What a field is. role: "input", "target", "global", "static" (no value). A value has `rows` × `channels` numbers: floats for inputs and
- * targets, doubles for globals. */
+/* What a field is. role: "input", "target", "global", "static" (no value). A value has `rows` × `channels` numbers: floats for inputs
+ * and targets, doubles for globals. `rows` is that of the first complex, should a data set have several. */
 typedef struct dkho_field_info {
   const char *name, *role;
   int degree, channels;

@@ -396,22 +396,11 @@ static void test_gather_is_the_matrix(void **state) {
 
 static void check_vectors(const kern *k) {
   for (size_t n = 1; n < 200; n = 2 * n + 1) {
-    float *g = noise(n, 1, 1), *m = noise(n, 2, 1), *mr = noise(n, 2, 1), *w = noise(n, 3, 1), *wr = noise(n, 3, 1);
-    float *v = mem_alloc(n, sizeof *v), *vr = mem_alloc(n, sizeof *vr);
-    kern_adam a = {0.01F, 0.9F, 0.999F, 1e-8F, 0.1F, 10, 1000, 0.5F};
-    for (int step = 0; step < 3; step++) {
-      k->adamw(n, &a, g, m, v, w);
-      kern_ref.adamw(n, &a, g, mr, vr, wr);
-    }
-    assert_close("adamw", k, n, w, wr, 1e-6);
-    assert_close("adamw m", k, n, m, mr, 1e-6);
-    assert_close("adamw v", k, n, v, vr, 1e-6);
+    float *g = noise(n, 1, 1), *w = noise(n, 3, 1), *wr = noise(n, 3, 1);
     k->axpy(n, 0.3F, g, w);
     kern_ref.axpy(n, 0.3F, g, wr);
     assert_close("axpy", k, n, w, wr, 1e-6);
-    assert_true(fabs(k->sumsq(n, w) - kern_ref.sumsq(n, w)) < 1e-12 * (double)n);
-    void *all[] = {g, m, mr, w, wr, v, vr};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
+    mem_free(g), mem_free(w), mem_free(wr);
   }
 }
 

@@ -63,7 +63,7 @@ dkho_status cost_classical(const dataset *d, pool *threads, json_t **out) {
   problem_state *state = NULL;
   double start = clock_now(), setup, seconds = 0;
   int64_t samples = 0;
-  TRY(p->prepare(&state, dataset_cx(d, 0), info->seed));
+  TRY(problem_prepare(&state, p, dataset_cx(d, 0), info->seed));
   setup = clock_now() - start;
   solve_job j = {.p = p, .s = state};
   dkho_status s = time_solves(&j, d, threads, &seconds, &samples);

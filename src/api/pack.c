@@ -53,7 +53,7 @@ dkho_status api_rebuild(const data_spec *spec, oper_parts *out) {
   TRY(origin(&spec->info, &p, resolution));
   dkho_status s;
   TRY_GOTO(p->build(&out->c, resolution));
-  TRY_GOTO(p->prepare(&state, out->c, spec->info.seed));
+  TRY_GOTO(problem_prepare(&state, p, out->c, spec->info.seed));
   TRY_GOTO(problem_parts_make(&made, p, out->c, state));
   s = assign(p, &made, spec, out);
 done:
@@ -86,7 +86,7 @@ static dkho_status bench_open(bench *b, const char *path) {
   TRY(dkho_model_complex(b->m, &c));
   b->c = c->c;
   mem_free(c);
-  TRY(b->p->prepare(&b->state, b->c, b->o->spec.info.seed));
+  TRY(problem_prepare(&b->state, b->p, b->c, b->o->spec.info.seed));
   return problem_room(b->p, b->state, b->c, &b->mem, b->block, &b->work);
 }
 

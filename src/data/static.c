@@ -98,7 +98,6 @@ void static_distance(const cx *c, const uint8_t *mask, double divisor, double *o
       }
       if (square < best) best = square;
     }
-    assert(isfinite(best));
     out[i] = sqrt(best) / divisor;
   }
 }

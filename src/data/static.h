@@ -21,7 +21,7 @@ void static_vertex_mean(const cx *c, int k, int ch, const double *u, double *out
 dkho_status static_mean_to_vertices(const cx *c, int k, int ch, const double *u, double *out);
 /* Plain mean over the cofaces of each k-simplex (0 where there are none): u n[k+1] × ch, out n[k] × ch. */
 void static_mean_of_cofaces(const cx *c, int k, int ch, const double *u, double *out);
-/* Euclidean distance of each vertex to the nearest vertex with mask 1, over `divisor`: n[0]. Needs one marked vertex. */
+/* Euclidean distance of each vertex to the nearest vertex with mask 1, over `divisor`: n[0]; infinite when none is marked. */
 void static_distance(const cx *c, const uint8_t *mask, double divisor, double *out);
 /* Diagonal of the bounding box. */
 double static_diagonal(const cx *c);

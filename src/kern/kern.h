@@ -63,12 +63,6 @@ typedef enum {
 } kern_fn;
 const char *kern_fn_name(kern_fn f);
 
-typedef struct kern_adam {
-  real lr, beta1, beta2, eps, decay;
-  real correct1, correct2; /* 1/(1 - beta^step) */
-  real scale;              /* of the gradient, from clipping and the batch mean */
-} kern_adam;
-
 /* Y = gain ⊙ base + shift + X_0 W_0 + X_1 W_1 on tiles, gain and shift per channel; gain NULL is one, shift NULL zero,
  * base NULL leaves it out. y may be base. On the way the `lines` cache lines (64 bytes) at each `ahead` are brought,
  * which the caller will want next. */
@@ -166,9 +160,6 @@ typedef struct kern {
   /* Plain vectors. */
   void (*map)(kern_fn f, size_t n, const real *x, real *y);
   void (*axpy)(size_t n, real a, const real *x, real *y); /* y += a x */
-  double (*sumsq)(size_t n, const real *x);               /* in double, 16 running sums, then in lane order */
-  /* g = scale·grad; m, v moments; w -= lr(decay·w + m̂/(√v̂ + eps)). */
-  void (*adamw)(size_t n, const kern_adam *a, const real *grad, real *m, real *v, real *w);
   /* For measuring: independent chains of multiply-adds in registers, nothing else. Returns how many were done. */
   double (*peak)(size_t rounds, real *sink);
 } kern;

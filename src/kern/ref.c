@@ -321,23 +321,6 @@ static void ref_axpy(size_t n, real a, const real *x, real *y) {
   for (size_t i = 0; i < n; i++) y[i] += a * x[i];
 }
 
-static double ref_sumsq(size_t n, const real *x) {
-  double lane[W] = {0}, sum = 0;
-  for (size_t i = 0; i < n; i++) lane[i % W] += (double)x[i] * (double)x[i];
-  for (int l = 0; l < W; l++) sum += lane[l];
-  return sum;
-}
-
-static void ref_adamw(size_t n, const kern_adam *a, const real *grad, real *m, real *v, real *w) {
-  for (size_t i = 0; i < n; i++) {
-    real g = a->scale * grad[i];
-    m[i] = a->beta1 * m[i] + (1 - a->beta1) * g;
-    v[i] = a->beta2 * v[i] + (1 - a->beta2) * g * g;
-    real step = m[i] * a->correct1 / ((real)sqrt((double)(v[i] * a->correct2)) + a->eps);
-    w[i] -= a->lr * (a->decay * w[i] + step);
-  }
-}
-
 static double ref_peak(size_t rounds, real *sink) {
   real s[W];
   for (int l = 0; l < W; l++) s[l] = (real)l;
@@ -375,7 +358,5 @@ const kern kern_ref = {
     .rel_alone_back = ref_rel_alone_back,
     .map = ref_map,
     .axpy = ref_axpy,
-    .sumsq = ref_sumsq,
-    .adamw = ref_adamw,
     .peak = ref_peak,
 };

@@ -215,7 +215,18 @@ done:
   return st;
 }
 
-/* The paper's sizes when they fit, else the same proportions; each part gets at least one sample. */
+dkho_status problem_prepare(problem_state **out, const problem *p, const cx *c, uint64_t seed) {
+  *out = NULL;
+  if (c->dim != p->dim || c->gdim != p->gdim)
+    return fail(DKHO_E_INPUT, "not a complex of %s: dimension %d in space of %d, expected %d in %d", p->name, c->dim,
+                c->gdim, p->dim, p->gdim);
+  if (p->labels && (!c->label[0] || c->labels != p->labels))
+    return fail(DKHO_E_INPUT, "not a complex of %s: its vertices have %d labels, expected %d", p->name,
+                c->label[0] ? c->labels : 0, p->labels);
+  return p->prepare(out, c, seed);
+}
+
+/* The proportions of the problem's own sizes; each part gets at least one sample. */
 static dkho_status split_sizes(const problem *p, const problem_request *r, int64_t size[DATA_SPLITS],
                                int64_t *samples) {
   int smoke = strcmp(r->resolution, "smoke") == 0;
@@ -258,7 +269,7 @@ dkho_status problem_generate(const problem *p, const problem_request *r, const c
   TRY_GOTO(p->build(&c, r->resolution));
   TRY_GOTO(pool_create(&threads, r->threads));
   TRY_GOTO(declare(w, p, c));
-  TRY_GOTO(p->prepare(&state, c, r->seed));
+  TRY_GOTO(problem_prepare(&state, p, c, r->seed));
   TRY_GOTO(put_statics(w, p, c, state));
   TRY_GOTO(put_samples(w, p, c, state, r->seed, samples, threads));
   TRY_GOTO(dataset_split_random(w, r->seed, size[DATA_TRAIN], size[DATA_VAL], size[DATA_TEST]));

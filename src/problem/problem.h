@@ -29,7 +29,7 @@ typedef struct problem {
   const char *name, *summary;
   int64_t sizes[DATA_SPLITS];       /* train, val, test of the paper or of our choice */
   int64_t smoke_sizes[DATA_SPLITS]; /* at smoke resolution */
-  int dim;                          /* of its complex */
+  int dim, gdim, labels;            /* of its complex; labels of vertices, 0: it wants none */
   int64_t betti[CX_DEGREES];        /* of its complex */
   int fields, recipes;
   const data_field *field; /* spectral{0,1,2} statics (PROBLEM_MODES channels) are filled by the driver */
@@ -75,6 +75,9 @@ typedef struct problem_parts {
 } problem_parts;
 dkho_status problem_parts_make(problem_parts *out, const problem *p, const cx *c, const problem_state *s);
 void problem_parts_free(problem_parts *t);
+
+/* prepare() for a complex that may come from a file: one of another kind is refused. */
+dkho_status problem_prepare(problem_state **out, const problem *p, const cx *c, uint64_t seed);
 
 typedef struct problem_request {
   const char *resolution; /* "smoke" or "main" */

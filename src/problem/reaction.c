@@ -157,6 +157,7 @@ const problem problem_reaction = {
     .sizes = {1600, 200, 200},
     .smoke_sizes = {64, 16, 32},
     .dim = 2,
+    .gdim = 3,
     .betti = {1, 2, 1},
     .fields = sizeof fields / sizeof *fields,
     .field = fields,

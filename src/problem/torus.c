@@ -274,6 +274,7 @@ const problem problem_torus = {
     .sizes = {2040, 360, 600},
     .smoke_sizes = {64, 16, 32},
     .dim = 2,
+    .gdim = 3,
     .betti = {1, 2, 1},
     .fields = sizeof fields / sizeof *fields,
     .field = fields,

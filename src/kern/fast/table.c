@@ -90,39 +90,6 @@ static void fast_axpy(size_t n, float a, const float *x, float *y) {
   for (; i < n; i++) y[i] += a * x[i];
 }
 
-static double fast_sumsq(size_t n, const float *x) {
-  double lane[LANES] = {0}, sum = 0;
-  size_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (int v = 0; v < LANES; v += VL) vsumsq(vload(x + i + v), lane + v);
-  for (; i < n; i++) lane[i % LANES] += (double)x[i] * (double)x[i];
-  for (int l = 0; l < LANES; l++) sum += lane[l];
-  return sum;
-}
-
-INLINE void adam_lanes(const kern_adam *a, const float *grad, float *m, float *v, float *w) {
-  vf g = vmul(vset(a->scale), vload(grad));
-  vf m1 = vfma(vset(a->beta1), vload(m), vmul(vset(1 - a->beta1), g));
-  vf v1 = vfma(vset(a->beta2), vload(v), vmul(vset(1 - a->beta2), vmul(g, g)));
-  vf root = vadd(vsqrt(vmul(v1, vset(a->correct2))), vset(a->eps));
-  vf step = vfma(vset(a->decay), vload(w), vdiv(vmul(m1, vset(a->correct1)), root));
-  vstore(m, m1);
-  vstore(v, v1);
-  vstore(w, vfnma(vset(a->lr), step, vload(w)));
-}
-
-static void fast_adamw(size_t n, const kern_adam *a, const float *grad, float *m, float *v, float *w) {
-  size_t i = 0;
-  for (; i + VL <= n; i += VL) adam_lanes(a, grad + i, m + i, v + i, w + i);
-  if (i == n) return;
-  float rest[4][VL] = {{0}};
-  size_t bytes = (n - i) * sizeof *w;
-  memcpy(rest[0], grad + i, bytes), memcpy(rest[1], m + i, bytes);
-  memcpy(rest[2], v + i, bytes), memcpy(rest[3], w + i, bytes);
-  adam_lanes(a, rest[0], rest[1], rest[2], rest[3]);
-  memcpy(m + i, rest[1], bytes), memcpy(v + i, rest[2], bytes), memcpy(w + i, rest[3], bytes);
-}
-
 static double fast_peak(size_t rounds, float *sink) {
   enum { CHAINS = VL == 16 ? 24 : 12 };
   vf s[CHAINS], a = vset(0.999F), b = vset(1e-3F);
@@ -165,7 +132,5 @@ const kern KERN_TABLE = {
     .rel_alone_back = fast_rel_alone_back,
     .map = fast_map,
     .axpy = fast_axpy,
-    .sumsq = fast_sumsq,
-    .adamw = fast_adamw,
     .peak = fast_peak,
 };

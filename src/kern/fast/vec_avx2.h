@@ -91,11 +91,6 @@ INLINE vf vldexp(vf a, vf n) {
   __m256i e = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
   return _mm256_mul_ps(a, _mm256_castsi256_ps(e));
 }
-INLINE void vsumsq(vf a, double *lanes) {
-  __m256d lo = _mm256_cvtps_pd(_mm256_castps256_ps128(a)), hi = _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1));
-  _mm256_storeu_pd(lanes, _mm256_fmadd_pd(lo, lo, _mm256_loadu_pd(lanes)));
-  _mm256_storeu_pd(lanes + 4, _mm256_fmadd_pd(hi, hi, _mm256_loadu_pd(lanes + 4)));
-}
 INLINE void vistore(void *p, vi a) {
   _mm256_storeu_si256(p, a);
 }

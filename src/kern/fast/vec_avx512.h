@@ -96,11 +96,6 @@ INLINE vf vgather(const float *p, vi at) {
 INLINE vf vldexp(vf a, vf n) {
   return _mm512_scalef_ps(a, n);
 }
-INLINE void vsumsq(vf a, double *lanes) {
-  __m512d lo = _mm512_cvtps_pd(_mm512_castps512_ps256(a)), hi = _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1));
-  _mm512_storeu_pd(lanes, _mm512_fmadd_pd(lo, lo, _mm512_loadu_pd(lanes)));
-  _mm512_storeu_pd(lanes + 8, _mm512_fmadd_pd(hi, hi, _mm512_loadu_pd(lanes + 8)));
-}
 INLINE void vistore(void *p, vi a) {
   _mm512_storeu_si512(p, a);
 }

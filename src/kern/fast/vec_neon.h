@@ -92,11 +92,6 @@ INLINE vf vldexp(vf a, vf n) {
   int32x4_t e = vshlq_n_s32(vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127)), 23);
   return vmulq_f32(a, vreinterpretq_f32_s32(e));
 }
-INLINE void vsumsq(vf a, double *lanes) {
-  float64x2_t lo = vcvt_f64_f32(vget_low_f32(a)), hi = vcvt_high_f64_f32(a);
-  vst1q_f64(lanes, vfmaq_f64(vld1q_f64(lanes), lo, lo));
-  vst1q_f64(lanes + 2, vfmaq_f64(vld1q_f64(lanes + 2), hi, hi));
-}
 INLINE void vistore(void *p, vi a) {
   vst1q_s32(p, a);
 }
