@@ -168,8 +168,8 @@ static dkho_status draw_charts(const world *w, const char *path, int force) {
 
 static dkho_status draw_bars(const world *w, const char *path, int force) {
   static const char *const group[3] = {"full", "without the harmonic part", "x"}, *const name[2] = {"small", "large"};
-  bars panel[2] = {{"ablations", "RelL2", 0, 3, 2, group, name, w->value[0][0], w->value[0][1]},
-                   {NULL, "RelL2", 1, 3, 1, group, NULL, w->value[0][0], NULL}};
+  bars panel[2] = {{"ablations", "RelL2", 0, 3, 2, group, name, w->value[0][0]},
+                   {NULL, "RelL2", 1, 3, 1, group, NULL, w->value[0][0]}};
   return figure_bars(path, force, 2, panel);
 }
 

@@ -108,7 +108,7 @@ dkho_status study_ablation_figure(const study *s, const json_t *result) {
   char title[64];
   snprintf(title, sizeof title, "ours, budget %s", s->budget.name);
   for (int p = 0; p < 2; p++)
-    panel[p] = (bars){p ? "paper" : title, "test RelL2", 1, groups, 4, group, variants, value[p], NULL};
+    panel[p] = (bars){p ? "paper" : title, "test RelL2", 1, groups, 4, group, variants, value[p]};
   for (int e = 0; e < STUDY_FORMATS; e++) {
     char path[PATH_LIMIT];
     TRY(study_figure_path(s, "ablations", study_format[e], path));

@@ -113,7 +113,8 @@ static dkho_status fill_training(table *t, const json_t *target) {
     TRY(table_add(t, cell));
     figure_text(json_object_get(json_object_get(row, "metrics"), "rel_l2"), cell);
     TRY(table_add(t, cell));
-    TRY(table_addf(t, "%.1f %%", 100 * number(how, "late_fall")));
+    double fall = number(how, "late_fall");
+    TRY(isfinite(fall) ? table_addf(t, "%.1f %%", 100 * fall) : table_add(t, "-"));
   }
   return DKHO_OK;
 }

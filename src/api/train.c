@@ -37,6 +37,9 @@ dkho_status dkho_train_resume(const char *run, const char *data, const dkho_trai
   char path[PATH_LIMIT];
   train_host host = host_of(options);
   opened r = {0};
+  if (strlen(run) > PATH_LIMIT - 64) return fail(DKHO_E_INPUT, "the name of the run directory is too long");
+  snprintf(path, sizeof path, "%s/config.json", run); /* a model file has none */
+  if (!file_exists(path)) return fail(DKHO_E_IO, "%s: no run to go on with: there is no %s", run, path);
   dkho_status s = opened_config(&r, run, data);
   snprintf(path, sizeof path, "%s/result.json", run);
   if (s == DKHO_OK && !file_exists(path)) s = train_resume(r.d, &r.cfg, run, &host);

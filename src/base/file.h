@@ -16,7 +16,7 @@ typedef struct file_out {
 
 /* Zero-initialise, open, write …, then commit or abort. Refuses with DKHO_E_EXISTS, before any work, when the target
  * exists and force is 0; a directory is never replaced, a symbolic link is, not what it points to. Abort after commit, or of a zeroed struct, does nothing. A failed write leaves the target as
- * it was. */
+ * it was; only when the directory cannot be synced afterwards is it the new one already. */
 dkho_status file_open(file_out *f, const char *path, int force);
 dkho_status file_write(file_out *f, const void *bytes, size_t count);
 dkho_status file_printf(file_out *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

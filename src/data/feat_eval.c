@@ -18,7 +18,7 @@ size_t feat_node_size(const feat_graph *g, const cx *c, int i) {
   return size;
 }
 
-/* (v - shift)/scale of the place-th field of a role. */
+/* The place-th field of a role. */
 static const data_field *nth(const feat_graph *g, data_role role, int place) {
   int i = 0;
   for (;; i++)

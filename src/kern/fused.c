@@ -271,10 +271,6 @@ void fused_free(fused *f) {
   mem_free(f);
 }
 
-const fused_shape *fused_shape_of(const fused *f) {
-  return &f->s;
-}
-
 size_t fused_grads(const fused *f) {
   return f->grads;
 }

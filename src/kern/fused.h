@@ -82,7 +82,6 @@ typedef struct fused fused;
 dkho_status fused_create(fused **out, const kern *k, const fused_shape *shape, const fused_mesh *mesh,
                          const real *const *fixed);
 void fused_free(fused *f);
-const fused_shape *fused_shape_of(const fused *f);
 /* Length of a packed gradient. */
 size_t fused_grads(const fused *f);
 /* Multiply-adds in the products of one forward pass and of one training step per sample, the useful ones only: nothing

@@ -42,13 +42,13 @@ typedef struct chart {
 } chart;
 dkho_status figure_charts(const char *path, int force, int panels, const chart *panel);
 
-/* Bars in groups, the value above each. value: groups × series; spread (or NULL): ± of the same shape. */
+/* Bars in groups, the value above each. value: groups × series. */
 typedef struct bars {
   const char *title, *y_label;
   int log_y;
   int groups, series;
   const char *const *group, *const *name; /* name may be NULL when there is one series */
-  const double *value, *spread;
+  const double *value;
 } bars;
 dkho_status figure_bars(const char *path, int force, int panels, const bars *panel);
 

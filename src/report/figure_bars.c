@@ -18,10 +18,6 @@
 #define AXIS_ROOM 52.0
 #define WIDTH_MIN 230.0
 
-static double spread_of(const bars *b, int64_t i) {
-  return b->spread && isfinite(b->spread[i]) ? fabs(b->spread[i]) : 0;
-}
-
 static double inner_width(const bars *b) {
   return fmax(b->groups * (b->series * (BAR + BAR_GAP) - BAR_GAP + GROUP_GAP), WIDTH_MIN);
 }
@@ -29,11 +25,7 @@ static double inner_width(const bars *b) {
 /* Bars stand on 0, on a logarithmic axis on half a decade below the least value. */
 static scale scale_of(const bars *b) {
   range r = {0};
-  for (int64_t i = 0; i < (int64_t)b->groups * b->series; i++) {
-    double top = b->value[i] + spread_of(b, i);
-    range_add(&r, 1, &b->value[i]);
-    if (isfinite(top)) range_add(&r, 1, &top);
-  }
+  range_add(&r, (int64_t)b->groups * b->series, b->value);
   if (!b->log_y) return scale_pad(scale_from_zero(&r), r.min < 0 ? 0.12 : 0, r.max > 0 || r.count == 0 ? 0.12 : 0.05);
   scale s = scale_log(&r, 0);
   s.lo /= sqrt(10);
@@ -56,7 +48,7 @@ static void group_name(canvas *c, double mid, double y, double limit, const char
   text_fit(c, mid, y + 12, limit, ALIGN_MIDDLE, 0, STYLE_LABEL, cut + 1);
 }
 
-static void draw_bar(canvas *c, const axes *a, double x, double value, double spread, rgb colour) {
+static void draw_bar(canvas *c, const axes *a, double x, double value, rgb colour) {
   char text[32];
   text_style style = {8, 0, COLOUR_INK};
   double foot = a->up.log ? a->y + a->h : axes_y(a, 0), top = foot;
@@ -65,14 +57,6 @@ static void draw_bar(canvas *c, const axes *a, double x, double value, double sp
   if (there) {
     top = fmin(fmax(axes_y(a, value), a->y), a->y + a->h);
     canvas_box(c, x, fmin(top, foot), BAR, fabs(foot - top), colour, 1);
-  }
-  if (there && spread > 0) {
-    double hi = axes_y(a, value + spread), lo = a->up.log && value - spread <= 0 ? foot : axes_y(a, value - spread);
-    lo = fmin(lo, a->y + a->h);
-    canvas_line(c, x + BAR / 2, hi, x + BAR / 2, lo, 0.9, COLOUR_INK);
-    canvas_line(c, x + BAR / 2 - 3, hi, x + BAR / 2 + 3, hi, 0.9, COLOUR_INK);
-    canvas_line(c, x + BAR / 2 - 3, lo, x + BAR / 2 + 3, lo, 0.9, COLOUR_INK);
-    top = value >= 0 ? hi : lo;
   }
   text_fit(c, x + BAR / 2, value < 0 ? top + 11 : top - 4, BAR + BAR_GAP - 1, ALIGN_MIDDLE, 0, style, text);
 }
@@ -107,8 +91,7 @@ static void draw_panel(canvas *c, const bars *b, double x, double y, double key_
     double mid = a.x + (g + 0.5) * slot;
     for (int i = 0; i < b->series; i++) {
       int64_t at = (int64_t)g * b->series + i;
-      draw_bar(c, &a, mid - used / 2 + i * (BAR + BAR_GAP), b->value[at], spread_of(b, at),
-               colour_category(b->series > 1 ? i : 0));
+      draw_bar(c, &a, mid - used / 2 + i * (BAR + BAR_GAP), b->value[at], colour_category(b->series > 1 ? i : 0));
     }
     group_name(c, mid, a.y + a.h + 14, slot - 4, b->group[g]);
   }

@@ -199,7 +199,7 @@ static void add_ranks(int64_t n, const alignment *a, size_t member, double sign,
   for (int64_t i = 0; i < n; i++) sum[i] += weight * rank[i] / (double)n;
 }
 
-/* The lowest bound on what there is to see that leaves enough instances to choose from. */
+/* The highest bound on what there is to see that leaves enough instances to choose from. */
 static double visible_bound(int64_t n, const alignment *a, double limit, const double *shown) {
   static const double bounds[] = {0.55, 0.50, 0.40};
   int64_t accurate = 0;
