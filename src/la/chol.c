@@ -256,17 +256,22 @@ void chol_wide_free(chol_wide *f) {
 }
 
 /* x_i ← (x_i - Σ_p a_p x_col(p))·diagonal for the entries p of row i. */
-static LANES_INLINE void eliminate(const csr *a, int64_t i, double diagonal, lanes *x) {
-  lanes sum = x[i];
-  for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) sum -= a->val[p] * x[a->col[p]];
-  x[i] = sum * diagonal;
+static LANES_INLINE void eliminate(const csr *a, int64_t i, double diagonal, lanes_half *x) {
+  lanes_half low = x[2 * i], high = x[2 * i + 1];
+  for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) {
+    const lanes_half *at = x + 2 * (int64_t)a->col[p];
+    low -= a->val[p] * at[0];
+    high -= a->val[p] * at[1];
+  }
+  x[2 * i] = low * diagonal;
+  x[2 * i + 1] = high * diagonal;
 }
 
 static LANES_CLONES void solve_wide(const chol_wide *f, double *x, double *room) {
   lanes *out = (lanes *)x, *y = (lanes *)room;
   for (int64_t i = 0; i < f->n; i++) y[i] = out[f->perm[i]];
-  for (int64_t i = 0; i < f->n; i++) eliminate(&f->rows, i, f->diagonal[i], y);
-  for (int64_t i = f->n - 1; i >= 0; i--) eliminate(&f->cols, i, f->diagonal[i], y);
+  for (int64_t i = 0; i < f->n; i++) eliminate(&f->rows, i, f->diagonal[i], (lanes_half *)y);
+  for (int64_t i = f->n - 1; i >= 0; i--) eliminate(&f->cols, i, f->diagonal[i], (lanes_half *)y);
   for (int64_t i = 0; i < f->n; i++) out[f->perm[i]] = y[i];
 }
 

@@ -168,12 +168,17 @@ dkho_status csr_add(csr *c, double alpha, const csr *a, double beta, const csr *
 
 /* csr_apply for the width data sets are made in: the sums stay in registers, in the same order. */
 static LANES_CLONES void apply_wide(const csr *a, const double *x, double *y) {
-  const lanes *in = (const lanes *)x;
-  lanes *out = (lanes *)y;
+  const lanes_half *in = (const lanes_half *)x;
+  lanes_half *out = (lanes_half *)y;
   for (int64_t r = 0; r < a->rows; r++) {
-    lanes sum = {0};
-    for (int64_t p = a->ptr[r]; p < a->ptr[r + 1]; p++) sum += a->val[p] * in[a->col[p]];
-    out[r] = sum;
+    lanes_half low = {0}, high = {0};
+    for (int64_t p = a->ptr[r]; p < a->ptr[r + 1]; p++) {
+      const lanes_half *at = in + 2 * (int64_t)a->col[p];
+      low += a->val[p] * at[0];
+      high += a->val[p] * at[1];
+    }
+    out[2 * r] = low;
+    out[2 * r + 1] = high;
   }
 }
 
