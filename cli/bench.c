@@ -106,7 +106,7 @@ static int run(int argc, char **argv) {
   if (scaling && nargs) return misuse(&verb_bench, "--scaling takes no benchmark: it has tori of its own");
   if (!scaling && (figure || largest || turns))
     return misuse(&verb_bench, "--largest, --turns and --figure belong to --scaling");
-  if (turns < 0 || turns > 100) return misuse(&verb_bench, "--turns: expected a number between 1 and 100");
+  if (turns > 100) return misuse(&verb_bench, "--turns: expected a number between 1 and 100");
   if (scaling) {
     if (dkho_bench_scaling(size, largest, (int)turns, (int)shared.threads, figure, shared.force, &text) != DKHO_OK)
       return failed();

@@ -118,8 +118,7 @@ static int run(int argc, char **argv) {
   int nargs, s = parse(&verb_mesh, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs != 1) return misuse(&verb_mesh, "expected one domain or mesh file, found %d", nargs);
-  if (modes < 0 || modes > INT32_MAX)
-    return misuse(&verb_mesh, "--bases: found %lld, expected 1 or more", (long long)modes);
+  if (modes > INT32_MAX) return misuse(&verb_mesh, "--bases: found %lld, too many", (long long)modes);
   static const char *const of_file[] = {"-o", "--bases", NULL}, *const of_benchmark[] = {"-o", "--bases",
                                                                                          "--resolution", NULL};
   const char *name = args[0];

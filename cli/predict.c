@@ -32,7 +32,6 @@ static int run(int argc, char **argv) {
   int nargs, s = parse(&verb_predict, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs != 1 || !data || !out) return misuse(&verb_predict, "expected a run or model, --data FILE and -o OUT");
-  if (limit < 0) return misuse(&verb_predict, "--limit: expected ≥ 0");
   int vtu = strlen(out) > 4 && strcmp(out + strlen(out) - 4, ".vtu") == 0;
   if (vtu && limit == 0) limit = 4;
   dkho_model *m = NULL;
