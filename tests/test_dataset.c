@@ -1,8 +1,9 @@
 /* test_dataset.c: data sets: what is written is read, scaling and splits, nothing of the test split or of the targets
- * where it does not belong, malformed files, failing allocations, no file left half-written. */
+ * where it does not belong, malformed files, failing allocations, no file left half-written, scores over several complexes. */
 #include "scratch.h"
 
 #include "feature_tables.h"
+#include "run/score.h"
 
 #include <math.h>
 #include <signal.h>
@@ -563,12 +564,52 @@ static void test_no_memory(void **state) {
   scratch_remove(dir);
 }
 
+/* One row of figures for samples on both complexes; refused when they cannot be judged by the same metrics. */
+static void test_scores_on_both(void **state) {
+  (void)state;
+  place p = place_make();
+  static const int64_t sample[2] = {6, 8};
+  double mean = 0;
+  scorer *s;
+  json_t *found;
+  assert_int_equal(scorer_create(&s, p.set, dataset_find(p.set, "p"), "darcy", 2, NULL), DKHO_OK);
+  for (int i = 0; i < 2; i++) {
+    double a = 0, b = 0;
+    float guess[16] = {0};
+    int64_t n = scorer_extent(s, i);
+    const float *y = dataset_value(p.set, dataset_find(p.set, "p"), sample[i]);
+    assert_int_equal(n, p.d.c[i]->n[0]);
+    for (int64_t j = 0; j < n; j++) {
+      guess[j] = y[j] + (float)(i + 1) * 0.5F;
+      a += ((double)guess[j] - (double)y[j]) * ((double)guess[j] - (double)y[j]), b += (double)y[j] * (double)y[j];
+    }
+    mean += sqrt(a / b) / 2;
+    assert_int_equal(scorer_take(s, i, 1, &sample[i], guess), DKHO_OK);
+  }
+  assert_int_equal(scorer_result(s, &found), DKHO_OK);
+  double got = json_number_value(json_object_get(json_object_get(found, "metrics"), "rel_l2"));
+  assert_true(fabs(got - mean) < 1e-12);
+  json_decref(found);
+  scorer_free(s);
+  dataset_free(p.set);
+  static const char *const names[] = {"interior", "rim"};
+  static const int32_t rim[16] = {1};
+  assert_int_equal(cx_name_labels(p.d.c[1], 2, names), DKHO_OK);
+  assert_int_equal(cx_set_labels(p.d.c[1], 0, rim), DKHO_OK);
+  assert_int_equal(make(p.path, &p.d), DKHO_OK);
+  assert_int_equal(dataset_open(&p.set, p.path), DKHO_OK);
+  assert_int_equal(scorer_create(&s, p.set, dataset_find(p.set, "p"), "darcy", 2, NULL), DKHO_E_INPUT);
+  assert_non_null(
+      strstr(fail_text(), "d.st: complex 1 and complex 0 differ in having labels or a harmonic basis of degree 0"));
+  place_free(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_deterministic),
                                      cmocka_unit_test(test_splits),          cmocka_unit_test(test_scaling),
                                      cmocka_unit_test(test_scaling_ignores), cmocka_unit_test(test_targets_do_not_leak),
                                      cmocka_unit_test(test_wrong_text),      cmocka_unit_test(test_wrong_tensors),
                                      cmocka_unit_test(test_writer_refusals), cmocka_unit_test(test_no_room),
-                                     cmocka_unit_test(test_no_memory)};
+                                     cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_scores_on_both)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

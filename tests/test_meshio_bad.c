@@ -111,6 +111,11 @@ static const bad_file text[] = {
                                                                "NumberOfComponents='3' format='binary'",               \
                                                                base64) "</Points><Cells>" CON OFS TYP                  \
                                                                        "</Cells></Piece></UnstructuredGrid></VTKFile>"
+#define ALLOTTED(compressor, points, cells, array, rest, data)                                                         \
+  "<VTKFile type='UnstructuredGrid' byte_order='LittleEndian' " compressor "><UnstructuredGrid><Piece "                \
+  "NumberOfPoints='" points "' NumberOfCells='" cells "'><Points>" array "</Points><Cells>" rest                       \
+  "</Cells></Piece></UnstructuredGrid><AppendedData encoding='base64'>_" data "</AppendedData></VTKFile>"
+#define ZEROS "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" /* 36 bytes */
 
 static const bad_file vtu[] = {
     {"vtu", "", "expected <VTKFile>"},
@@ -187,6 +192,18 @@ static const bad_file vtu[] = {
     {"vtu", COMPRESSED("LittleEndian", "AQAAAEgAAAAAAAAAAwAAAA==AAAA"),
      "a compressed block is damaged or not of 72 bytes"},
     {"vtu", COMPRESSED("BigEndian", "AQAAAEgAAAAAAAAAAwAAAA==AAAA"), "16777216 compressed blocks declared"},
+    /* Much from little: one block of 72,000 bytes out of four; two arrays of 36 bytes in the same place. */
+    {"vtu",
+     ALLOTTED("compressor='vtkZLibDataCompressor'", "3000", "1",
+              ARRAY("Float64", "P", "NumberOfComponents='3' format='appended' offset='96'", ""), CON OFS TYP,
+              ZEROS ZEROS "AQAAAEAZAQAAAAAABAAAAA==AAAAAA=="),
+     "Points: 72000 bytes cannot come from"},
+    {"vtu",
+     ALLOTTED("", "3", "3", ARRAY("Float32", "P", "NumberOfComponents='3' format='appended' offset='0'", ""),
+              ARRAY("Int32", "connectivity", "format='appended' offset='0'", "") ARRAY("Int32", "offsets", "", "3 6 9")
+                  ARRAY("UInt8", "types", "", "5 5 5"),
+              "JAAAAA==" ZEROS),
+     "connectivity: arrays overlap in the appended data"},
 };
 
 static void refuse(const bad_file *f) {

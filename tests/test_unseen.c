@@ -1,6 +1,6 @@
 /* test_unseen.c: no test sample enters training or selection. The index sets are disjoint for every benchmark; a run on data whose
  * test samples are spoilt gives the same weights, history and selection to the last bit, while one changed training or
- * validation sample shows. */
+ * validation sample shows; a validation error that is not a number selects nothing. */
 #include "api.h"
 
 #include "base/st.h"
@@ -124,7 +124,34 @@ static void training_never_sees_them(void **state) {
   }
 }
 
+/* A validation error that is not finite selects nothing: it ends the run, or (when asked to go on) no epoch is the best. */
+static void nothing_is_selected_by_nan(void **state) {
+  (void)state;
+  world w;
+  char other[128], run[128], best[192], rows[2048];
+  world_make(&w, "torus", "u");
+  change(&w, "val", 0, other);
+  scratch_path(run, w.dir, "again");
+  snprintf(best, sizeof best, "%s/best.st", run);
+  for (int skip = 0; skip < 2; skip++) {
+    dkho_train_options o = api_options();
+    o.target = "u", o.skip_nonfinite = skip;
+    assert_int_equal(dkho_train(other, run, &o), DKHO_E_NONFINITE);
+    assert_non_null(strstr(dkho_error(), skip ? "no epoch had a finite validation error" : "after epoch 1 is not"));
+    assert_int_equal(access(best, F_OK), -1);
+    if (skip) {
+      history(run, rows, sizeof rows);
+      for (const char *at = strstr(rows, "\n"); at[1]; at = strchr(at + 1, '\n'))
+        assert_memory_equal(strchr(at + 1, '\n') - 3, "nan", 3);
+    }
+    api_remove(run);
+    rmdir(run);
+  }
+  world_remove(&w);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(index_sets), cmocka_unit_test(training_never_sees_them)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(index_sets), cmocka_unit_test(training_never_sees_them),
+                                     cmocka_unit_test(nothing_is_selected_by_nan)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

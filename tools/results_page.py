@@ -4,7 +4,7 @@
     tools/results_page.py "the paper's settings=results" ["Muon=results-muon" …] [--study runs/faster] [--page docs/RESULTS.md]
 
 Each set is a title and a folder of `dkho reproduce`. Figures (.png) are copied beside the page, to figures/SET-NAME.png, but for
-those of every model side by side, which are large. The reading of the numbers is written by hand outside the markers, where it is kept.
+those of every model side by side, which are large. Rows of the paper's other methods stand in the first set alone. The reading of the numbers is written by hand outside the markers, where it is kept.
 """
 import argparse
 import json
@@ -80,6 +80,8 @@ def section(index, title, folder, page):
         text = f.read().split("\n## ", 1)
     body = "## " + text[1] if len(text) > 1 else ""
     body = re.sub(r"^(#+) ", r"##\1 ", body, flags=re.M)
+    if index > 0:
+        body = re.sub(r"^\| (?!DKHO)[^|]*\| paper \|.*\n", "", body, flags=re.M)
     return [f"### {title[0].upper() + title[1:]}", "", body.strip(), ""] + figures(index, folder, page)
 
 
