@@ -6,7 +6,8 @@
 
 A setting is trained for `steps` steps (equal steps) and, when its batch is not the study's, also until it has seen as many
 samples as the others (equal time: a step costs what its samples cost). Errors are those of the last epoch on the validation
-split; the test split is not looked at. Keys of a setting are options of `dkho train`.
+split; the test split is not looked at. Keys of a setting are options of `dkho train`; the
+optimiser is the paper's, AdamW, where none is named.
 """
 import argparse
 import csv
@@ -63,7 +64,7 @@ def train(a, study, case, setting, run, epochs):
     else:
         command = [a.dkho, "train", "--data", data(a, study, case), "--target", case["target"], "-o", run, "--epochs",
                    str(epochs), "--train-samples", str(study["train_samples"]), "--seed", str(study["seed"])]
-        for key, value in ({"batch": study["batch"]} | setting).items():
+        for key, value in ({"optimizer": "adamw", "batch": study["batch"]} | setting).items():
             if key != "name":
                 command += [TEXT[key], str(value)]
     print("+", " ".join(command), flush=True)
@@ -76,8 +77,9 @@ def data(a, study, case):
     given = dict(item.split("=", 1) for item in a.data)
     path = given.get(case["problem"], os.path.join(a.out, case["problem"] + ".st"))
     if not os.path.exists(path):
+        some = ["--samples", str(study["samples"])] if study.get("samples") else []
         subprocess.run([a.dkho, "data", case["problem"], "--resolution", study["resolution"], "--seed", str(study["seed"]), "-o",
-                        path, "--quiet", "--samples", str(study.get("samples", 0))], check=True, stdout=subprocess.DEVNULL)
+                        path, "--quiet", *some], check=True, stdout=subprocess.DEVNULL)
     return path
 
 
