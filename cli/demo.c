@@ -185,7 +185,7 @@ static int perform(const story *of, const char *dir, dkho_reproduce_options *o, 
 
 static int run(int argc, char **argv) {
   const char *dir = "demo";
-  dkho_reproduce_options o = {.budget = "demo", .stop = stop_asked};
+  dkho_reproduce_options o = {.budget = "demo", .optimizer = "muon", .stop = stop_asked};
   int64_t epochs = 0;
   const opt opts[] = {
       {"-o", OPT_TEXT, &dir, "DIR", "where everything goes (default: demo)"},

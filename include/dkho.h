@@ -183,10 +183,10 @@ typedef struct dkho_train_options {
   int modes;                                      /* columns of the spectral encodings, -1: by the data set's recipe */
   double tau_range, lag_scale;                    /* negative: recipe, 1 */
   int epochs, batch;                              /* 0: recipe */
-  double lr, weight_decay;                        /* negative: recipe */
-  double clip, ema;                               /* negative: 1, none */
-  int warmup;                                     /* steps of linear warm-up */
-  const char *optimizer;                          /* "adamw" (NULL; the paper's), "muon", "soap" */
+  double lr, weight_decay; /* negative: recipe, whose rate is AdamW's (muon takes 20 times it, soap 6) */
+  double clip, ema;        /* negative: 1, none */
+  int warmup;              /* steps of linear warm-up */
+  const char *optimizer;   /* "muon" (NULL), "adamw" (the paper's), "soap" */
   const char *schedule;  /* of the rate: "cosine" (NULL; the paper's, by epochs), "cosine_step", "linear", "constant" */
   int64_t train_samples; /* use the first so many of the training split; 0: all */
   int skip_nonfinite;    /* 1: leave out a step whose loss or gradient is not finite; 0: stop */
@@ -245,8 +245,8 @@ typedef struct dkho_reproduce_options {
   const char *figures;
   int64_t samples;                  /* 0: by the budget */
   int epochs;                       /* 0: by the budget */
-  const char *optimizer, *schedule; /* as in dkho_train_options; NULL: the paper's */
-  double lr;                        /* 0: the recipe's */
+  const char *optimizer, *schedule; /* as in dkho_train_options; NULL: the paper's, adamw and cosine */
+  double lr;                        /* 0: by recipe and optimizer */
   int warmup;
   uint64_t seed;
   int threads;

@@ -14,7 +14,7 @@ cd "$work"
 passed=0 failed=0
 learns() { # data target epochs
   local run=$1-$2 trivial error
-  "$dkho" train --data "$1.st" --target "$2" --epochs "$3" --h 16 --c 2 --layers 3 --substeps 1 --batch 4 --lr 5e-3 \
+  "$dkho" train --data "$1.st" --target "$2" --epochs "$3" --h 16 --c 2 --layers 3 --substeps 1 --batch 4 \
     -o "$run" --quiet >/dev/null
   trivial=$(./trivial "$1.st" "$2")
   error=$("$dkho" eval "$run" --json | sed -n 's/.*"rel_l2": *\([0-9.e-]*\).*/\1/p' | sed -n 1p)

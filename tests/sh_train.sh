@@ -66,13 +66,17 @@ for how in "muon linear" "soap cosine_step"; do
   diff <(cut -d, -f1-4 cut/metrics.csv) <(cut -d, -f1-4 plain/metrics.csv)
   grep -q "\"optimizer\": \"${how% *}\"" plain/config.json
 done
+# the default and the paper's optimiser, each with its rate
+train -o paper --optimizer adamw
+rates() { sed -n 's/,$//; s/^  "\(lr\|optimizer\)": //p' "$1/config.json" | paste -sd ' '; }
+[ "$(rates reference)" = '0.02 "muon"' ] && [ "$(rates paper)" = '0.001 "adamw"' ] || { rates reference; rates paper; exit 1; }
 # a run of a version that knew no other optimiser goes on as it began; another optimiser's checkpoint is refused
-"$dkho" train "${options[@]}" -o old >/dev/null 2>&1 & pid=$!
+"$dkho" train "${options[@]}" --optimizer adamw -o old >/dev/null 2>&1 & pid=$!
 sleep 0.3; kill -INT $pid 2>/dev/null || true; wait $pid 2>/dev/null || true
-[ -f old/config.json ] || train -o old
+[ -f old/config.json ] || train --optimizer adamw -o old
 sed -i '/"optimizer"/d; s/"schedule": "cosine"/"unused": 0/' old/config.json
 "$dkho" train --resume old --quiet >/dev/null
-same old
+cmp old/best.st paper/best.st
 rm plain/result.json; sed -i 's/"soap"/"adamw"/' plain/config.json
 if "$dkho" train --resume plain --quiet >/dev/null 2>err; then exit 1; fi
 grep -q 'was written by soap' err

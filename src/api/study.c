@@ -181,7 +181,7 @@ static void train_options(const study *s, const study_run *r, dkho_train_options
   dkho_train_defaults(o);
   o->target = r->recipe->target, o->size = r->size, o->variant = r->variant;
   o->epochs = s->budget.epochs, o->batch = s->budget.batch, o->seed = s->o->seed, o->threads = s->o->threads;
-  o->optimizer = s->o->optimizer, o->schedule = s->o->schedule, o->warmup = s->o->warmup;
+  o->optimizer = s->o->optimizer ? s->o->optimizer : "adamw", o->schedule = s->o->schedule, o->warmup = s->o->warmup;
   if (s->o->lr > 0) o->lr = s->o->lr;
   o->stop = s->o->stop, o->stop_user = s->o->stop_user;
 }

@@ -19,6 +19,11 @@ dkho_status optim_parse(const char *name, optim_kind *out) {
   return fail(DKHO_E_INPUT, "optimizer: found '%.40s', expected adamw, muon or soap", name);
 }
 
+double optim_rate(optim_kind kind, double lr) {
+  static const double times[OPTIM_KINDS] = {1, 20, 6};
+  return times[kind] * lr;
+}
+
 /* SOAP forgets faster: its second moments belong to bases that turn. */
 optim_config optim_defaults(optim_kind kind) {
   optim_config c = {

@@ -74,14 +74,14 @@ dkho_status config_resolve(run_config *c, const dataset *d, const char *path, co
   st_hash(dataset_file(d), c->data_hash);
   c->epochs = o->epochs ? o->epochs : recipe->epochs;
   c->batch = o->batch ? o->batch : recipe->batch;
-  c->lr = o->lr < 0 ? recipe->lr : o->lr;
+  TRY(optim_parse(o->optimizer ? o->optimizer : optim_name(OPTIM_MUON), &c->optimizer));
+  c->lr = o->lr < 0 ? optim_rate(c->optimizer, recipe->lr) : o->lr; /* a recipe's rate is AdamW's */
   c->weight_decay = o->weight_decay < 0 ? recipe->weight_decay : o->weight_decay;
   c->clip = o->clip < 0 ? 1 : o->clip;
   c->ema = o->ema < 0 ? 0 : o->ema;
   c->warmup = o->warmup;
   c->train_samples = o->train_samples;
   c->skip_nonfinite = o->skip_nonfinite;
-  if (o->optimizer) TRY(optim_parse(o->optimizer, &c->optimizer));
   if (o->schedule) TRY(lr_parse(o->schedule, &c->schedule));
   c->seed = o->seed;
   return check_numbers(c);
