@@ -93,6 +93,7 @@ grep -q 'no checkpoint (last.st) to go on from' err
 if "$dkho" train --resume reference --epochs 9 --quiet >/dev/null 2>err; then exit 1; fi
 grep -q -- '--epochs: a run that is resumed keeps its own settings' err
 grep -q '"kernels": "' reference/manifest.json
+grep -q '"blas": "' reference/manifest.json
 # a run is never overwritten; resuming a finished one changes nothing
 if train -o reference 2>err; then exit 1; fi
 grep -q 'holds a run already' err

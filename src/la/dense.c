@@ -7,6 +7,11 @@
 #include <pthread.h>
 
 void openblas_set_num_threads(int n) __attribute__((weak));
+char *openblas_get_config(void) __attribute__((weak));
+
+const char *dense_library(void) {
+  return openblas_get_config ? openblas_get_config() : "unknown";
+}
 
 static void hold_blas(void) {
   if (openblas_set_num_threads) openblas_set_num_threads(1);
