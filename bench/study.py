@@ -5,9 +5,9 @@
     bench/study.py bench/faster.json -o runs/faster --table    # only the table of what is there
 
 A setting is trained for `steps` steps (equal steps) and, when its batch is not the study's, also until it has seen as many
-samples as the others (equal time: a step costs what its samples cost). Errors are those of the last epoch on the validation
+samples as the others (equal time: a step costs what its samples cost). Equal steps that would end inside an epoch are left out. Errors are those of the last epoch on the validation
 split; the test split is not looked at. Keys of a setting are options of `dkho train`; the
-optimiser is the paper's, AdamW, where none is named.
+optimiser is the paper's, AdamW, where none is named. `reference` names the setting that the others are compared with.
 """
 import argparse
 import csv
@@ -30,10 +30,9 @@ def settings(study):
 
 
 def epochs_for(study, batch, steps):
+    """0 when the steps end inside an epoch."""
     per_epoch = -(-study["train_samples"] // batch)
-    if steps % per_epoch:
-        sys.exit(f"{steps} steps of batch {batch} are no whole number of epochs of {per_epoch} steps")
-    return steps // per_epoch
+    return 0 if steps % per_epoch else steps // per_epoch
 
 
 def plan(study, case, setting):
@@ -43,9 +42,12 @@ def plan(study, case, setting):
     head = f"{case['problem']}{case['target']}/{slug}"
     equal_steps = epochs_for(study, batch, study["steps"])
     equal_time = epochs_for(study, batch, study["steps"] * study["batch"] // batch)
+    if not equal_time:
+        sys.exit(f"setting '{setting['name']}': {study['steps']} steps of batch {study['batch']} are no whole number of its epochs")
     if equal_steps == equal_time:
         return [(head, equal_steps, ("steps", "time"))]
-    return [(head, equal_steps, ("steps",)), (head + "-equal-time", equal_time, ("time",))]
+    runs = [(head, equal_steps, ("steps",))] if equal_steps else []
+    return runs + [(head + "-equal-time", equal_time, ("time",))]
 
 
 def history(run):
@@ -106,8 +108,9 @@ def table(study, rows):
            "means equally many samples seen.", ""]
     for case in dict.fromkeys(r["case"] for r in rows):
         mine = [r for r in rows if r["case"] == case]
-        reference = next((r for r in mine if r["name"] == "paper"), {})
-        out += [f"### {case}", "", "| setting | equal steps | against paper | equal time | against paper | steps | seconds |",
+        first = study.get("reference", "paper")
+        reference = next((r for r in mine if r["name"] == first), {})
+        out += [f"### {case}", "", f"| setting | equal steps | against {first} | equal time | against {first} | steps | seconds |",
                 "|---|---|---|---|---|---|---|"]
         for r in mine:
             cells = []

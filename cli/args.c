@@ -136,3 +136,10 @@ int only(const verb *v, const opt *opts, const common *shared, const char *why, 
   }
   return EXIT_DONE;
 }
+
+int whole(const verb *v, const char *name, int64_t value, int64_t limit, int *out) {
+  if (value < 0 || value > limit)
+    return misuse(v, "%s: found %lld, expected 0 … %lld", name, (long long)value, (long long)limit);
+  *out = (int)value;
+  return EXIT_DONE;
+}

@@ -45,6 +45,9 @@ int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv,
 /* Refuses an option of the verb's own that was given but is none of `allowed` (up to NULL), saying why. */
 int only(const verb *v, const opt *opts, const common *shared, const char *why, const char *const *allowed);
 
+/* An option's value as an int, refused unless 0 … limit. */
+int whole(const verb *v, const char *name, int64_t value, int64_t limit, int *out);
+
 /* Says why the last library call failed; returns EXIT_FAILED. */
 int failed(void);
 /* Says what is wrong with the request; returns EXIT_USAGE. */

@@ -33,7 +33,7 @@ static int print_done(const char *dir, char *text, int as_json) {
 static int run(int argc, char **argv) {
   dkho_reproduce_options o = {.budget = "quick"};
   const char *out = NULL;
-  int64_t epochs = 0, warmup = 0;
+  int64_t epochs = 0, batch = 0, warmup = 0;
   const opt opts[] = {
       {"--budget", OPT_TEXT, &o.budget, "B", "smoke, quick (default) or paper"},
       {"-o", OPT_TEXT, &out, "DIR", "folder of everything that is made"},
@@ -43,10 +43,11 @@ static int run(int argc, char **argv) {
       {"--figures", OPT_TEXT, &o.figures, "LIST", "only these figures, names with commas between (default: all)"},
       {"--samples", OPT_INT, &o.samples, "N", "samples in all (default: the budget's)"},
       {"--epochs", OPT_INT, &epochs, "N", "passes over the training samples (default: the budget's)"},
+      {"--batch", OPT_INT, &batch, "N", "samples per step (default: the budget's, or as in dkho train)"},
       {"--optimizer", OPT_TEXT, &o.optimizer, "O", "adamw (default, the paper's), muon, soap"},
       {"--schedule", OPT_TEXT, &o.schedule, "S", "cosine (default, the paper's), cosine_step, linear, constant"},
       {"--lr", OPT_REAL, &o.lr, "X",
-       "peak learning rate (default: the recipe's for adamw, 20 times it for muon, 6 for soap)"},
+       "peak learning rate (default: the recipe's for adamw, 10 times it for muon, 6 for soap)"},
       {"--warmup", OPT_INT, &warmup, "N", "steps of linear warm-up (default 0)"},
       {0},
   };
@@ -55,9 +56,10 @@ static int run(int argc, char **argv) {
   int nargs, s = parse(&verb_reproduce, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs != 1 || !out) return misuse(&verb_reproduce, "give one problem (or all) and -o DIR");
-  if (epochs > 1000000 || warmup > 1000000)
-    return misuse(&verb_reproduce, "--epochs and --warmup: expected at most 1,000,000");
-  o.epochs = (int)epochs, o.warmup = (int)warmup;
+  if ((s = whole(&verb_reproduce, "--epochs", epochs, 1000000, &o.epochs)) ||
+      (s = whole(&verb_reproduce, "--batch", batch, 65536, &o.batch)) ||
+      (s = whole(&verb_reproduce, "--warmup", warmup, INT32_MAX, &o.warmup)))
+    return s;
   o.seed = (uint64_t)shared.seed, o.threads = (int)shared.threads, o.stop = stop_asked;
   stop_watch();
   dkho_status status = dkho_reproduce(args[0], out, &o, &text);

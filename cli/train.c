@@ -31,13 +31,6 @@ static int report(const char *dir, int as_json) {
   return EXIT_DONE;
 }
 
-static int whole(const verb *v, const char *name, int64_t value, int64_t limit, int *out) {
-  if (value < 0 || value > limit)
-    return misuse(v, "%s: found %lld, expected 0 … %lld", name, (long long)value, (long long)limit);
-  *out = (int)value;
-  return EXIT_DONE;
-}
-
 static int run(int argc, char **argv) {
   dkho_train_options o;
   dkho_train_defaults(&o);
@@ -55,9 +48,9 @@ static int run(int argc, char **argv) {
       {"--metric", OPT_TEXT, &o.metric, "M", "unit (default) or hodge"},
       {"--start", OPT_TEXT, &o.start, "S", "zero (default), deterministic, random_learnable"},
       {"--epochs", OPT_INT, &epochs, "N", "passes over the training samples"},
-      {"--batch", OPT_INT, &batch, "N", "samples per step"},
+      {"--batch", OPT_INT, &batch, "N", "samples per step (default: the recipe's; a quarter of it for muon)"},
       {"--lr", OPT_REAL, &o.lr, "X",
-       "peak learning rate (default: the recipe's for adamw, 20 times it for muon, 6 for soap)"},
+       "peak learning rate (default: the recipe's for adamw, 10 times it for muon, 6 for soap)"},
       {"--weight-decay", OPT_REAL, &o.weight_decay, "X", "decoupled decay"},
       {"--clip", OPT_REAL, &o.clip, "X", "bound of the gradient norm (default 1; 0: none)"},
       {"--warmup", OPT_INT, &warmup, "N", "steps of linear warm-up (default 0)"},

@@ -182,8 +182,8 @@ typedef struct dkho_train_options {
   int h, c, layers, substeps;                     /* 0: by size */
   int modes;                                      /* columns of the spectral encodings, -1: by the data set's recipe */
   double tau_range, lag_scale;                    /* negative: recipe, 1 */
-  int epochs, batch;                              /* 0: recipe */
-  double lr, weight_decay; /* negative: recipe, whose rate is AdamW's (muon takes 20 times it, soap 6) */
+  int epochs, batch;       /* 0: recipe, whose batch is AdamW's and soap's (muon takes a quarter of it) */
+  double lr, weight_decay; /* negative: recipe, whose rate is AdamW's (muon takes 10 times it, soap 6) */
   double clip, ema;        /* negative: 1, none */
   int warmup;              /* steps of linear warm-up */
   const char *optimizer;   /* "muon" (NULL), "adamw" (the paper's), "soap" */
@@ -244,7 +244,7 @@ typedef struct dkho_reproduce_options {
    * request does not have is refused with those it has. */
   const char *figures;
   int64_t samples;                  /* 0: by the budget */
-  int epochs;                       /* 0: by the budget */
+  int epochs, batch;                /* 0: by the budget */
   const char *optimizer, *schedule; /* as in dkho_train_options; NULL: the paper's, adamw and cosine */
   double lr;                        /* 0: by recipe and optimizer */
   int warmup;

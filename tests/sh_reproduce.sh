@@ -69,8 +69,10 @@ grep -q '^| u | DKHO-small, no_phase | adamw, cosine, lr 0.001, batch 16 | 2 (be
 "$dkho" reproduce torus --target u "${tiny[@]}" -o whole
 grep -q '^| DKHO-small, no_phase | ours' whole/table.md
 refuse "choose another folder" "$dkho" reproduce torus --target u --optimizer muon "${tiny[@]}" -o whole
-"$dkho" reproduce torus --target u --optimizer muon --lr 0.01 --schedule linear "${tiny[@]}" -o other
-grep -q '^| u | DKHO-small | muon, linear, lr 0.01, batch 16 | 2 (best ' other/table.md
+refuse "expected 0 … 65536" "$dkho" reproduce torus --batch 65537 -o other
+[ ! -e other ]
+"$dkho" reproduce torus --target u --optimizer muon --lr 0.01 --schedule linear --batch 8 "${tiny[@]}" -o other
+grep -q '^| u | DKHO-small | muon, linear, lr 0.01, batch 8 | 2 (best ' other/table.md
 grep -q '^| rotated | ours ' whole/table.md
 
 # eval and phase on what was trained

@@ -68,8 +68,12 @@ for how in "muon linear" "soap cosine_step"; do
 done
 # the default and the paper's optimiser, each with its rate
 train -o paper --optimizer adamw
-rates() { sed -n 's/,$//; s/^  "\(lr\|optimizer\)": //p' "$1/config.json" | paste -sd ' '; }
-[ "$(rates reference)" = '0.02 "muon"' ] && [ "$(rates paper)" = '0.001 "adamw"' ] || { rates reference; rates paper; exit 1; }
+rates() { sed -n 's/,$//; s/^  "\(batch\|lr\|optimizer\)": //p' "$1/config.json" | paste -sd ' '; }
+[ "$(rates reference)" = '4 0.01 "muon"' ] && [ "$(rates paper)" = '4 0.001 "adamw"' ] || { rates reference; rates paper; exit 1; }
+for how in muon adamw; do
+  "$dkho" train --data data.st --target 1 --h 6 --c 2 --layers 2 --substeps 1 --epochs 1 --optimizer $how --quiet -o batch-$how >/dev/null
+done
+[ "$(rates batch-muon)" = '4 0.01 "muon"' ] && [ "$(rates batch-adamw)" = '16 0.001 "adamw"' ] || { rates batch-muon; rates batch-adamw; exit 1; }
 # a run of a version that knew no other optimiser goes on as it began; another optimiser's checkpoint is refused
 "$dkho" train "${options[@]}" --optimizer adamw -o old >/dev/null 2>&1 & pid=$!
 sleep 0.3; kill -INT $pid 2>/dev/null || true; wait $pid 2>/dev/null || true

@@ -263,6 +263,7 @@ static dkho_status study_plan(study *s, const char *problem_name, const char *di
   s->o = o, s->budget = *b;
   if (o->samples) s->budget.samples = o->samples;
   if (o->epochs) s->budget.epochs = o->epochs;
+  if (o->batch) s->budget.batch = o->batch;
   if (strlen(dir) > PATH_LIMIT - 400) return fail(DKHO_E_INPUT, "the name of the folder is too long");
   snprintf(s->root, sizeof s->root, "%s", dir);
   snprintf(s->dir, sizeof s->dir, "%s/%s", dir, s->p->name);

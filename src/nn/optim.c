@@ -20,8 +20,12 @@ dkho_status optim_parse(const char *name, optim_kind *out) {
 }
 
 double optim_rate(optim_kind kind, double lr) {
-  static const double times[OPTIM_KINDS] = {1, 20, 6};
+  static const double times[OPTIM_KINDS] = {1, 10, 6};
   return times[kind] * lr;
+}
+
+int64_t optim_batch(optim_kind kind, int64_t batch) {
+  return kind == OPTIM_MUON ? (batch + 3) / 4 : batch;
 }
 
 /* SOAP forgets faster: its second moments belong to bases that turn. */

@@ -73,9 +73,9 @@ dkho_status config_resolve(run_config *c, const dataset *d, const char *path, co
   if (!c->target || !c->metrics || !c->data) return DKHO_E_MEMORY;
   st_hash(dataset_file(d), c->data_hash);
   c->epochs = o->epochs ? o->epochs : recipe->epochs;
-  c->batch = o->batch ? o->batch : recipe->batch;
   TRY(optim_parse(o->optimizer ? o->optimizer : optim_name(OPTIM_MUON), &c->optimizer));
-  c->lr = o->lr < 0 ? optim_rate(c->optimizer, recipe->lr) : o->lr; /* a recipe's rate is AdamW's */
+  c->batch = o->batch ? o->batch : optim_batch(c->optimizer, recipe->batch); /* a recipe's batch and rate are AdamW's */
+  c->lr = o->lr < 0 ? optim_rate(c->optimizer, recipe->lr) : o->lr;
   c->weight_decay = o->weight_decay < 0 ? recipe->weight_decay : o->weight_decay;
   c->clip = o->clip < 0 ? 1 : o->clip;
   c->ema = o->ema < 0 ? 0 : o->ema;

@@ -314,10 +314,12 @@ static dkho_status take_step(trainer *t) {
 }
 
 static void show(const trainer *t) {
-  char note[128];
+  char loss[32] = "", best[32] = "", note[128];
   int64_t steps = steps_per_epoch(t), done = t->epoch * steps + t->step;
-  snprintf(note, sizeof note, "epoch %lld/%lld  loss %.4g  best %.4g", (long long)t->epoch + (t->step > 0),
-           (long long)t->cfg->epochs, t->step ? t->loss_sum / (double)t->step : NAN, t->best);
+  if (t->step) snprintf(loss, sizeof loss, "  loss %.4g", t->loss_sum / (double)t->step);
+  if (t->best_epoch) snprintf(best, sizeof best, "  best %.4g", t->best);
+  snprintf(note, sizeof note, "epoch %lld/%lld%s%s", (long long)t->epoch + (t->step > 0), (long long)t->cfg->epochs,
+           loss, best);
   report_progress("training", (uint64_t)done, (uint64_t)(steps * t->cfg->epochs), note);
 }
 
