@@ -68,7 +68,7 @@ static void setup_open(setup *s, dkho_variant variant, int threads) {
   optim_config oc = optim_defaults(OPTIM_ADAMW);
   oc.decay = 1e-2;
   oc.ema = 0.9;
-  ok(optim_create(&s->o, s->p, &oc, s->value));
+  ok(optim_create(&s->o, s->p, &oc, s->value, NULL));
   s->out = mem_alloc((size_t)(4 * s->c->n[1]), sizeof *s->out);
 }
 
@@ -248,7 +248,7 @@ static void adamw_reference(void **state) {
   ok(params_slab(p, &g));
   params_init(p, 5, value);
   optim_config oc = {.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .decay = 0.1, .clip = 1, .ema = 0.75};
-  ok(optim_create(&o, p, &oc, value));
+  ok(optim_create(&o, p, &oc, value, NULL));
   real dead[3];
   memcpy(dead, value + p->list[1].offset, sizeof dead);
   for (int i = 0; i < 5; i++) average[i] = x[i] = (double)value[i];

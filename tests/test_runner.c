@@ -179,7 +179,7 @@ static void step_twice(const oper *o, source *s, const char *engine_name, int th
   assert_int_equal(runner_create(&r, o, 0, ENGINE_TRAIN, p), DKHO_OK);
   assert_int_equal(params_slab(o->p, &g), DKHO_OK);
   memcpy(value, o->value, (size_t)o->p->size * sizeof *value);
-  assert_int_equal(optim_create(&opt, o->p, &oc, value), DKHO_OK);
+  assert_int_equal(optim_create(&opt, o->p, &oc, value, NULL), DKHO_OK);
   assert_string_equal(runner_engine(r), engine_name);
   runner_bind(r, value);
   uint64_t before = mem_calls();

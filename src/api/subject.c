@@ -112,7 +112,7 @@ static dkho_status start_training(subject *s) {
   TRY(params_slab(s->o->p, &s->g));
   TRY(params_slab(s->o->p, &s->value));
   memcpy(s->value, s->o->value, (size_t)s->o->p->size * sizeof *s->value);
-  TRY(optim_create(&s->opt, s->o->p, &cfg, s->value));
+  TRY(optim_create(&s->opt, s->o->p, &cfg, s->value, s->p));
   TRY(runner_create(&s->train, s->o, 0, ENGINE_TRAIN, s->p));
   s->train_bytes = mem_live_bytes() - before;
   runner_bind(s->train, s->value);

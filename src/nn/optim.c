@@ -41,17 +41,17 @@ int optim_is_matrix(const optim_config *c, const param *q) {
   return q->live && c->kind != OPTIM_ADAMW && least >= 8;
 }
 
-dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, const real *value) {
+dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, const real *value, pool *threads) {
   optim *o;
   *out = NULL;
   if (!MEM_NEW(o, 1)) return DKHO_E_MEMORY;
-  o->cfg = *cfg;
-  o->p = p;
+  o->cfg = *cfg, o->p = p, o->threads = threads;
   dkho_status s = params_slab(p, &o->m);
   if (s == DKHO_OK) s = params_slab(p, &o->v);
   if (s == DKHO_OK && cfg->ema > 0) s = params_slab(p, &o->average);
   if (s == DKHO_OK && cfg->kind == OPTIM_MUON) s = muon_create(o);
   if (s == DKHO_OK && cfg->kind == OPTIM_SOAP) s = soap_create(o);
+  if (s == DKHO_OK && !ARENA_NEW(&o->mem, o->room, o->room_each * pool_width(threads) + 1)) s = DKHO_E_MEMORY;
   if (s != DKHO_OK) {
     optim_free(o);
     return s;
@@ -84,13 +84,15 @@ double optim_norm(const params *p, const real *g) {
 }
 
 /* θ ← θ(1 - lr·decay); m ← m + (1-β₁)(g - m); v ← β₂v + (1-β₂)g²; θ ← θ - lr/(1-β₁ᵗ) · m / (√v/√(1-β₂ᵗ) + eps) */
-static void adamw(const optim *o, const param *q, double lr, real factor, real *value, const real *g) {
+static void adamw(const optim_stride *s, const param *q) {
+  const optim *o = s->o;
   const optim_config *c = &o->cfg;
-  real keep = (real)(1 - lr * c->decay), b1 = (real)(1 - c->beta1), b2 = (real)c->beta2, b2c = (real)(1 - c->beta2);
-  real rate = (real)(lr / (1 - pow(c->beta1, (double)o->step)));
+  real *value = s->value, factor = (real)s->factor;
+  real keep = (real)(1 - s->lr * c->decay), b1 = (real)(1 - c->beta1), b2 = (real)c->beta2, b2c = (real)(1 - c->beta2);
+  real rate = (real)(s->lr / (1 - pow(c->beta1, (double)o->step)));
   real root = (real)sqrt(1 - pow(c->beta2, (double)o->step)), eps = (real)c->eps;
   for (int64_t i = q->offset; i < q->offset + q->count; i++) {
-    real gi = factor * g[i];
+    real gi = factor * s->g[i];
     value[i] *= keep;
     o->m[i] += b1 * (gi - o->m[i]);
     o->v[i] = b2 * o->v[i] + b2c * gi * gi;
@@ -103,6 +105,23 @@ static void follow(const optim *o, const param *q, const real *value) {
   for (int64_t i = q->offset; i < q->offset + q->count; i++) o->average[i] = keep * o->average[i] + fresh * value[i];
 }
 
+/* A tensor's step touches nothing of another's. */
+static dkho_status tensor_step(void *ctx, size_t i, int worker) {
+  const optim_stride *s = ctx;
+  const optim *o = s->o;
+  const param *q = &o->p->list[i];
+  double *room = o->room + worker * o->room_each;
+  if (!q->live) return DKHO_OK;
+  if (!optim_is_matrix(&o->cfg, q))
+    adamw(s, q);
+  else if (o->cfg.kind == OPTIM_MUON)
+    muon_step(s, q, room);
+  else
+    TRY(soap_step(s, (int)i, room));
+  if (o->average) follow(o, q, s->value);
+  return DKHO_OK;
+}
+
 dkho_status optim_step(optim *o, double lr, real *value, const real *g, double *norm) {
   const params *p = o->p;
   for (int i = 0; i < p->count; i++)
@@ -112,17 +131,8 @@ dkho_status optim_step(optim *o, double lr, real *value, const real *g, double *
   if (norm) *norm = size;
   if (o->cfg.clip > 0 && o->cfg.clip / (size + 1e-6) < 1) factor = o->cfg.clip / (size + 1e-6);
   o->step++;
-  for (int i = 0; i < p->count; i++) {
-    if (!p->list[i].live) continue;
-    if (!optim_is_matrix(&o->cfg, &p->list[i]))
-      adamw(o, &p->list[i], lr, (real)factor, value, g);
-    else if (o->cfg.kind == OPTIM_MUON)
-      muon_step(o, &p->list[i], lr, factor, value, g);
-    else
-      TRY(soap_step(o, i, lr, factor, value, g));
-    if (o->average) follow(o, &p->list[i], value);
-  }
-  return DKHO_OK;
+  optim_stride stride = {o, lr, factor, value, g};
+  return pool_run(o->threads, (size_t)p->count, tensor_step, &stride);
 }
 
 double lr_cosine(double lr, int64_t epoch, int64_t epochs) {

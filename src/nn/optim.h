@@ -7,6 +7,7 @@
 #ifndef NN_OPTIM_H
 #define NN_OPTIM_H
 
+#include "base/pool.h"
 #include "nn/param.h"
 
 typedef enum { OPTIM_ADAMW, OPTIM_MUON, OPTIM_SOAP, OPTIM_KINDS } optim_kind;
@@ -38,12 +39,14 @@ typedef struct optim {
   const params *p;       /* borrowed */
   real *m, *v, *average; /* slabs, owned; average is NULL without ema */
   optim_sides *sides;    /* per tensor, SOAP only; empty for tensors that get AdamW */
-  double *room;          /* scratch of a matrix step */
-  int64_t step;          /* steps taken */
-  arena mem;             /* of sides and room */
+  pool *threads;         /* borrowed; NULL: this thread */
+  double *room;          /* scratch of a matrix step, room_each for every worker */
+  int64_t room_each;
+  int64_t step; /* steps taken */
+  arena mem;    /* of sides and room */
 } optim;
-/* The average starts at `value`. */
-dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, const real *value);
+/* The average starts at `value`. threads (NULL: this thread) share the tensors of a step, to the same bits. */
+dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, const real *value, pool *threads);
 void optim_free(optim *o);
 /* Whether the optimiser treats this tensor as a matrix: Muon and SOAP do when both extents are ≥ 8. A thinner map has too few
  * directions for an orthogonal update, and its covariances stay singular. */

@@ -4,11 +4,19 @@
 
 #include "nn/optim.h"
 
-/* Allocates what a kind keeps beside the slabs, into o->mem. */
+/* Allocates what a kind keeps beside the slabs, into o->mem, and sets room_each. */
 dkho_status muon_create(optim *o);
 dkho_status soap_create(optim *o);
-/* The step of one matrix; factor: of clipping. */
-void muon_step(const optim *o, const param *q, double lr, double factor, real *value, const real *g);
-dkho_status soap_step(const optim *o, int tensor, double lr, double factor, real *value, const real *g);
+
+/* A step that is being taken; factor: of clipping. */
+typedef struct optim_stride {
+  const optim *o;
+  double lr, factor;
+  real *value;
+  const real *g;
+} optim_stride;
+/* The step of one matrix; room: o->room_each doubles. */
+void muon_step(const optim_stride *s, const param *q, double *room);
+dkho_status soap_step(const optim_stride *s, int tensor, double *room);
 
 #endif

@@ -36,29 +36,29 @@ void optim_orthogonalise(int64_t rows, int64_t cols, double *x, double *room) {
 }
 
 dkho_status muon_create(optim *o) {
-  int64_t most = 0;
   for (int i = 0; i < o->p->count; i++) {
     const param *q = &o->p->list[i];
     int64_t n = optim_is_matrix(&o->cfg, q) ? q->count + optim_orthogonal_room(q->cols, q->rows) : 0;
-    if (n > most) most = n;
+    if (n > o->room_each) o->room_each = n;
   }
-  return ARENA_NEW(&o->mem, o->room, most + 1) ? DKHO_OK : DKHO_E_MEMORY;
+  return DKHO_OK;
 }
 
 /* m ← μm + g; U = orthogonal(g + μm); θ ← θ(1 - lr·decay) - lr · 0.2 √max(rows, cols) · U. An orthogonal U has a mean square
  * entry of 1/max(rows, cols), so the factor gives every matrix the step size that Adam's updates typically have. */
-void muon_step(const optim *o, const param *q, double lr, double factor, real *value, const real *g) {
-  double mu = o->cfg.momentum, *u = o->room;
+void muon_step(const optim_stride *s, const param *q, double *u) {
+  const optim *o = s->o;
+  double mu = o->cfg.momentum;
   for (int64_t i = 0; i < q->count; i++) {
-    double gi = factor * (double)g[q->offset + i];
+    double gi = s->factor * (double)s->g[q->offset + i];
     real *m = &o->m[q->offset + i];
     *m = (real)(mu * (double)*m + gi);
     u[i] = gi + mu * (double)*m;
   }
   optim_orthogonalise(q->cols, q->rows, u, u + q->count);
-  double keep = 1 - lr * o->cfg.decay, rate = lr * 0.2 * sqrt((double)(q->rows > q->cols ? q->rows : q->cols));
+  double keep = 1 - s->lr * o->cfg.decay, rate = s->lr * 0.2 * sqrt((double)(q->rows > q->cols ? q->rows : q->cols));
   for (int64_t i = 0; i < q->count; i++) {
-    real *x = &value[q->offset + i];
+    real *x = &s->value[q->offset + i];
     *x = (real)(keep * (double)*x - rate * u[i]);
   }
 }

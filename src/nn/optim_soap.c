@@ -15,7 +15,7 @@ static void extents(const param *q, int64_t n[2]) {
 }
 
 dkho_status soap_create(optim *o) {
-  int64_t most = 0, n[2];
+  int64_t n[2];
   if (!ARENA_NEW(&o->mem, o->sides, o->p->count)) return DKHO_E_MEMORY;
   for (int i = 0; i < o->p->count; i++) {
     const param *q = &o->p->list[i];
@@ -25,11 +25,11 @@ dkho_status soap_create(optim *o) {
       if (!ARENA_NEW(&o->mem, o->sides[i].cover[s], n[s] * n[s])) return DKHO_E_MEMORY;
       if (!ARENA_NEW(&o->mem, o->sides[i].basis[s], n[s] * n[s])) return DKHO_E_MEMORY;
       for (int64_t j = 0; j < n[s]; j++) o->sides[i].basis[s][j * (n[s] + 1)] = 1;
-      if (n[s] * n[s] > most) most = n[s] * n[s];
+      if (n[s] * n[s] > o->room_each) o->room_each = n[s] * n[s];
     }
-    if (3 * q->count > most) most = 3 * q->count;
+    if (3 * q->count > o->room_each) o->room_each = 3 * q->count;
   }
-  return ARENA_NEW(&o->mem, o->room, most + 1) ? DKHO_OK : DKHO_E_MEMORY;
+  return DKHO_OK;
 }
 
 /* Into the bases: A ← Q₀ᵀ A Q₁, or back: A ← Q₀ A Q₁ᵀ. */
@@ -61,8 +61,8 @@ static dkho_status find_basis(int64_t n, const double *cover, double *basis, dou
 }
 
 /* Both bases at once. The second moments of the new coordinates start from what the eigenvalues say, v' = λ μᵀ / Σμ. */
-static dkho_status find_bases(const optim *o, const param *q, const optim_sides *s, const int64_t n[2]) {
-  double *lambda = o->room, *mu = lambda + n[0], sum = 0;
+static dkho_status find_bases(const optim *o, const param *q, const optim_sides *s, const int64_t n[2], double *room) {
+  double *lambda = room, *mu = lambda + n[0], sum = 0;
   TRY(find_basis(n[0], s->cover[0], s->basis[0], lambda));
   TRY(find_basis(n[1], s->cover[1], s->basis[1], mu));
   for (int64_t j = 0; j < n[1]; j++) sum += fmax(mu[j], 0);
@@ -106,17 +106,16 @@ static void adam_turned(const optim *o, const param *q, const optim_sides *s, do
   }
 }
 
-dkho_status soap_step(const optim *o, int tensor, double lr, double factor, real *value, const real *g) {
+dkho_status soap_step(const optim_stride *t, int tensor, double *a) {
+  const optim *o = t->o;
   const param *q = &o->p->list[tensor];
   const optim_sides *s = &o->sides[tensor];
   int64_t n[2];
-  double *a = o->room;
   extents(q, n);
-  for (int64_t i = 0; i < q->count; i++) a[i] = factor * (double)g[q->offset + i];
+  for (int64_t i = 0; i < q->count; i++) a[i] = t->factor * (double)t->g[q->offset + i];
   gather(s, n, o->cfg.beta2, a);
-  adam_turned(o, q, s, lr, a, value);
-  if (o->step == o->cfg.refresh) return find_bases(o, q, s, n);
-  for (int k = 0; k < 2 && o->step % o->cfg.refresh == 0; k++)
-    TRY(follow_basis(n[k], s->cover[k], s->basis[k], o->room));
+  adam_turned(o, q, s, t->lr, a, t->value);
+  if (o->step == o->cfg.refresh) return find_bases(o, q, s, n, a);
+  for (int k = 0; k < 2 && o->step % o->cfg.refresh == 0; k++) TRY(follow_basis(n[k], s->cover[k], s->basis[k], a));
   return DKHO_OK;
 }

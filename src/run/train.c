@@ -430,7 +430,7 @@ static dkho_status prepare(trainer *t) {
   TRY(check_metrics(t));
   optim_config oc = optim_defaults(t->cfg->optimizer);
   oc.decay = t->cfg->weight_decay, oc.clip = t->cfg->clip, oc.ema = t->cfg->ema;
-  TRY(optim_create(&t->opt, t->o->p, &oc, t->o->value));
+  TRY(optim_create(&t->opt, t->o->p, &oc, t->o->value, t->threads));
   if (!ARENA_NEW(&t->mem, t->run, t->o->sites) || !ARENA_NEW(&t->mem, t->order, t->trains) ||
       !ARENA_NEW(&t->mem, t->batch, t->cfg->batch) || !ARENA_NEW(&t->mem, t->history, t->cfg->epochs * COLUMNS))
     return DKHO_E_MEMORY;

@@ -1,5 +1,6 @@
 /* The optimisers in double: a few steps against NumPy, and what each one promises: an orthogonal update for Muon, Adam in
- * turned coordinates for SOAP, steps that do not know the scale of the loss, the same bits after a restart. */
+ * turned coordinates for SOAP, steps that do not know the scale of the loss, the same bits after a restart and for any number of
+ * threads. */
 #include "base/rng.h"
 #include "base/st.h"
 #include "la/la.h"
@@ -25,6 +26,7 @@ typedef struct {
   real *value, *g;
 } bench;
 
+static pool *shared; /* by whom steps are taken; NULL: this thread */
 static const char *const names[] = {"wide", "tall", "thin", "vector"};
 
 static dkho_status open_bench(bench *b, const optim_config *cfg) {
@@ -37,7 +39,7 @@ static dkho_status open_bench(bench *b, const optim_config *cfg) {
   TRY(params_slab(b->p, &b->value));
   TRY(params_slab(b->p, &b->g));
   params_init(b->p, 3, b->value);
-  return optim_create(&b->o, b->p, cfg, b->value);
+  return optim_create(&b->o, b->p, cfg, b->value, shared);
 }
 
 static void close_bench(bench *b) {
@@ -162,6 +164,31 @@ static void scale_does_not_matter(void **state) {
     ok(optim_step(a.o, 0.1, a.value, a.g, NULL));
     assert_true(fabs(a.value[0] - 0.95 * before) < 1e-12);
     close_bench(&a);
+  }
+}
+
+/* Threads share the tensors of a step, to the same bits. */
+static void threads_share(void **state) {
+  (void)state;
+  for (int kind = 0; kind < OPTIM_KINDS; kind++) {
+    bench one, all;
+    optim_config c = optim_defaults((optim_kind)kind);
+    c.refresh = 2, c.ema = 0.5;
+    ok(open_bench(&one, &c));
+    ok(pool_create(&shared, 3));
+    ok(open_bench(&all, &c));
+    for (uint64_t step = 0; step < 5; step++) {
+      draw(&one, step, 1);
+      draw(&all, step, 1);
+      ok(optim_step(one.o, 1e-2, one.value, one.g, NULL));
+      ok(optim_step(all.o, 1e-2, all.value, all.g, NULL));
+    }
+    assert_memory_equal(one.value, all.value, (size_t)one.p->size * sizeof *one.value);
+    assert_memory_equal(one.o->average, all.o->average, (size_t)one.p->size * sizeof *one.value);
+    close_bench(&one);
+    close_bench(&all);
+    pool_free(shared);
+    shared = NULL;
   }
 }
 
@@ -291,10 +318,15 @@ static void names_and_schedules(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(against_numpy),       cmocka_unit_test(update_is_orthogonal),
-      cmocka_unit_test(soap_begins_as_adam), cmocka_unit_test(scale_does_not_matter),
-      cmocka_unit_test(minimises),           cmocka_unit_test(restart),
-      cmocka_unit_test(memory_runs_out),     cmocka_unit_test(names_and_schedules),
+      cmocka_unit_test(against_numpy),
+      cmocka_unit_test(update_is_orthogonal),
+      cmocka_unit_test(soap_begins_as_adam),
+      cmocka_unit_test(scale_does_not_matter),
+      cmocka_unit_test(threads_share),
+      cmocka_unit_test(minimises),
+      cmocka_unit_test(restart),
+      cmocka_unit_test(memory_runs_out),
+      cmocka_unit_test(names_and_schedules),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
