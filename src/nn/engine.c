@@ -27,6 +27,7 @@ static real *slab_of(const engine *e, int64_t group) {
   return e->slab + group * e->plan.slab_size;
 }
 
+/* memory NULL: a lane of the step alone. */
 static dkho_status lane_init(engine *e, lane *l, real *memory, int64_t partial) {
   const tape *t = e->t;
   const plan *p = &e->plan;
@@ -36,7 +37,7 @@ static dkho_status lane_init(engine *e, lane *l, real *memory, int64_t partial) 
     return DKHO_E_MEMORY;
   for (var v = 0; v < t->vars; v++) {
     if (t->var[v].kind == VAR_CONST) l->val[v] = t->var[v].data;
-    if (t->var[v].level != LEVEL_SAMPLE) continue;
+    if (t->var[v].level != LEVEL_SAMPLE || !memory) continue;
     if (p->value_at[v] >= 0) l->val[v] = l->out[v] = memory + p->value_at[v];
     if (p->grad_at[v] >= 0) l->grad[v] = memory + p->grad_at[v];
   }
