@@ -8,15 +8,10 @@ const verb verb_bench = {
     "bench",
     "how fast this machine trains and predicts, as a share of its own peak",
     "[darcy|torus|cavity] [--size small|large] | --scaling [--figure FILE]",
-    "Measures training (batch 16) and prediction (batch 1 and 16) on the benchmark meshes with one thread and with "
-    "all, in turns,\n"
-    "and among the turns the rate of fused multiply-adds that the cores can do. The share counts the arithmetic that "
-    "is "
-    "needed,\n"
+    "Measures training (batch 16) and prediction (batch 1 and 16) on the benchmark meshes with one thread and with all, in turns,\n"
+    "and among the turns the rate of fused multiply-adds that the cores can do. The share counts the arithmetic that is needed,\n"
     "nothing recomputed. Times are medians; on a busy machine trust the ratios.\n"
-    "--scaling measures the training time per simplex on tori of 10^4 to 10^6 simplices instead, with noise for data; "
-    "it "
-    "takes\n"
+    "--scaling measures the training time per simplex on tori of 10^4 to 10^6 simplices instead, with noise for data; it takes\n"
     "a few minutes and 3 GB.\n\n"
     "  dkho bench\n"
     "  dkho bench darcy --size small --seconds 5 --json\n"

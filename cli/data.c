@@ -9,8 +9,7 @@ const verb verb_data = {
     "data",
     "make the data set of a benchmark, or import your own mesh and arrays",
     "darcy|torus|cavity|heat|reaction -o OUT | import SPEC.json -o OUT",
-    "Writes one container with the complex, all samples, splits, scaling and input descriptors. A sample depends on "
-    "the\n"
+    "Writes one container with the complex, all samples, splits, scaling and input descriptors. A sample depends on the\n"
     "seed and its number alone, never on how many there are or how many threads made them.\n\n"
     "  dkho data darcy -o darcy.st                             the paper's 5000 samples\n"
     "  dkho data torus --samples 100 --resolution smoke -o t.st\n"

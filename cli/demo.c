@@ -16,8 +16,7 @@ const verb verb_demo = {
     "[reaction|darcy|torus|cavity|heat] [-o demo]",
     "Mesh, data, training, what the result is worth beside simpler predictors and the classical solver, predictions,\n"
     "pictures. Everything goes to ./demo (or -o); a second call goes on with it.\n"
-    "The default is reaction: blobs of a species that spread and grow on a torus, on the full mesh. It is not "
-    "linear,\n"
+    "The default is reaction: blobs of a species that spread and grow on a torus, on the full mesh. It is not linear,\n"
     "so a straight line through the data does not solve it. The others run on a coarse mesh.\n\n"
     "  dkho demo\n"
     "  dkho demo darcy -o trial",

@@ -9,8 +9,7 @@ const verb verb_info = {
     "info",
     "what is in a file or a run",
     "FILE|RUN | --model dkho --problem P --target K",
-    "Describes a complex, a data set, a model, a checkpoint, a run directory, or a mesh file. With --problem it counts "
-    "the\n"
+    "Describes a complex, a data set, a model, a checkpoint, a run directory, or a mesh file. With --problem it counts the\n"
     "parameters of a model instead, without any data.\n\n"
     "  dkho info torus.st\n"
     "  dkho info darcy.st --json\n"

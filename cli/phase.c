@@ -8,8 +8,7 @@ const verb verb_phase = {
     "phase",
     "where a model's relation works, beside where the field is large",
     "RUN|MODEL.st [--data FILE] [--q X] [--zero-diagonal] [--limit N]",
-    "Runs the selected model over the test split, records the corrections that its layers apply to the relation state, "
-    "and\n"
+    "Runs the selected model over the test split, records the corrections that its layers apply to the relation state, and\n"
     "compares their size with the size of the reference field: overlap of the top fractions (Dice; lift = Dice / q),\n"
     "enrichment, rank correlation, and the same after a random permutation.\n\n"
     "  dkho phase runs/circulation\n"

@@ -9,8 +9,7 @@ const verb verb_predict = {
     "predict",
     "fields of a trained operator, as a container or for ParaView",
     "RUN|MODEL --data FILE -o OUT",
-    "Predicts the samples of a data set on the model's complex. OUT ending in .vtu gives one file per sample "
-    "(prediction,\n"
+    "Predicts the samples of a data set on the model's complex. OUT ending in .vtu gives one file per sample (prediction,\n"
     "reference, difference); any other name one container with the tensor 'prediction'.\n\n"
     "  dkho predict runs/flux --data darcy.st -o flux.st\n"
     "  dkho predict runs/flux --data darcy.st --split test --limit 3 -o flux.vtu",

@@ -8,10 +8,8 @@ const verb verb_reproduce = {
     "reproduce",
     "the paper's tables and figures, our numbers beside the printed ones",
     "darcy|torus|cavity|all --budget smoke|quick|paper -o DIR",
-    "Makes the data, trains DKHO for every target (--ablations: its variants too), judges, compares with "
-    "trivial\n"
-    "predictors, linear regression and the classical solver, looks at the phase, and writes table.md, table.csv, "
-    "result.json\n"
+    "Makes the data, trains DKHO for every target (--ablations: its variants too), judges, compares with trivial\n"
+    "predictors, linear regression and the classical solver, looks at the phase, and writes table.md, table.csv, result.json\n"
     "and figures/ in DIR. Says how long it will take before it trains. Stop it at any time: the same command goes on.\n"
     "Budgets: smoke (a minute, coarse mesh), quick (tens of minutes, a part of the samples and epochs), paper (all of\n"
     "them, small and large models). heat and reaction, which the paper does not have, work too.\n\n"

@@ -10,10 +10,8 @@ const verb verb_train = {
     "train",
     "train an operator on a data set; interrupt and resume freely",
     "--data FILE --target K -o RUN | --resume RUN",
-    "Trains the Dynamic Kuramoto-Hodge Operator for one target of a data set, with the settings the data set "
-    "recommends\n"
-    "(the paper's, for its benchmarks). RUN becomes a directory with config.json, metrics.csv, last.st (checkpoint), "
-    "best.st\n"
+    "Trains the Dynamic Kuramoto-Hodge Operator for one target of a data set, with the settings the data set recommends\n"
+    "(the paper's, for its benchmarks). RUN becomes a directory with config.json, metrics.csv, last.st (checkpoint), best.st\n"
     "(the selected model) and result.json. Ctrl-C writes a checkpoint and stops; --resume goes on to the same bits.\n\n"
     "  dkho train --data darcy.st --target 1 --size small -o runs/flux\n"
     "  dkho train --resume runs/flux\n"

@@ -402,10 +402,8 @@ const problem problem_cavity = {
     .recipe = recipes,
     .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
     .notes = "A synthetic response: half the gradient of a discrete potential plus a monopole and a dipole whose "
-             "strengths are "
-             "moments of the source (true first moment), tapered, softly clamped, largest vector length 1 in each "
-             "sample. It "
-             "solves no magnetostatic system.",
+             "strengths are moments of the source (true first moment), tapered, softly clamped, largest vector "
+             "length 1 in each sample. It solves no magnetostatic system.",
     .build = cx_cavity,
     .prepare = prepare,
     .release = release,

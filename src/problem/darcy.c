@@ -401,10 +401,9 @@ const problem problem_darcy = {
     .recipes = sizeof recipes / sizeof *recipes,
     .recipe = recipes,
     .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
-    .notes = "-div(K grad p) = f, P1 finite elements, K white noise over the triangles (principal values 4 and 1), p = "
-             "0 on the "
-             "outer square, p = g on the holes; q is the line integral of -K grad p, w = d1 q. The map (f, g) to (p, "
-             "q, w) is linear.",
+    .notes = "-div(K grad p) = f, P1 finite elements, K white noise over the triangles (principal values 4 and 1),"
+             " p = 0 on the outer square, p = g on the holes; q is the line integral of -K grad p, w = d1 q. The "
+             "map (f, g) to (p, q, w) is linear.",
     .build = cx_darcy,
     .prepare = prepare,
     .release = release,

@@ -211,9 +211,8 @@ const problem problem_heat = {
     .recipes = sizeof recipes / sizeof *recipes,
     .recipe = recipes,
     .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
-    .notes = "u_t = 0.05 Laplace(u) to T = 0.2, insulated outer square, rims at given temperatures; P1 elements, two "
-             "steps of "
-             "backward Euler, then Crank-Nicolson. The map (u0, rim) to (u, q) is linear.",
+    .notes = "u_t = 0.05 Laplace(u) to T = 0.2, insulated outer square, rims at given temperatures; P1 elements, "
+             "two steps of backward Euler, then Crank-Nicolson. The map (u0, rim) to (u, q) is linear.",
     .build = build,
     .prepare = prepare,
     .release = release,

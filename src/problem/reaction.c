@@ -164,9 +164,8 @@ const problem problem_reaction = {
     .recipes = sizeof recipes / sizeof *recipes,
     .recipe = recipes,
     .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
-    .notes =
-        "u_t = 0.01 Laplace(u) + r u (1 - u) to T = 0.4, r in [2, 8] per sample; P1 elements with lumped mass, Strang "
-        "splitting with the exact logistic map. Nonlinear.",
+    .notes = "u_t = 0.01 Laplace(u) + r u (1 - u) to T = 0.4, r in [2, 8] per sample; P1 elements with lumped "
+             "mass, Strang splitting with the exact logistic map. Nonlinear.",
     .build = cx_torus,
     .prepare = prepare,
     .release = release,

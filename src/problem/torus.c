@@ -281,9 +281,8 @@ const problem problem_torus = {
     .recipes = sizeof recipes / sizeof *recipes,
     .recipe = recipes,
     .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
-    .notes =
-        "u_t + div(u v) = 0.01 Laplace(u) to T = 0.3 with v the rotation about the axis; P1 Galerkin elements, RK4 and "
-        "Crank-Nicolson, second order, conservative. The map u0 to (u, q, m) is linear.",
+    .notes = "u_t + div(u v) = 0.01 Laplace(u) to T = 0.3 with v the rotation about the axis; P1 Galerkin "
+             "elements, RK4 and Crank-Nicolson, second order, conservative. The map u0 to (u, q, m) is linear.",
     .build = cx_torus,
     .prepare = prepare,
     .release = release,
