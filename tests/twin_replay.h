@@ -289,7 +289,7 @@ static inline void replay_training(replay *r, pool *threads) {
                       .decay = twin_number(w, "wd"),
                       .clip = twin_number(w, "clip")};
   twin_ok(engine_create(&e, r->t, ENGINE_TRAIN, r->net.loss, threads));
-  twin_ok(optim_create(&o, r->p, &cfg, r->value));
+  twin_ok(optim_create(&o, r->p, &cfg, r->value, NULL));
   for (int step = 0; step < twin_int(w, "steps"); step++) {
     real loss = (real)replay_gradient(r, e);
     replay_near(r, "loss", 1, &loss, twin_f64(w, "losses") + step, 0);
