@@ -5,9 +5,9 @@
     bench/study.py bench/faster.json -o runs/faster --table    # only the table of what is there
 
 A setting is trained for `steps` steps (equal steps) and, when its batch is not the study's, also until it has seen as many
-samples as the others (equal time: a step costs what its samples cost). Equal steps that would end inside an epoch are left out. Errors are those of the last epoch on the validation
-split; the test split is not looked at. Keys of a setting are options of `dkho train`; the
-optimiser is the paper's, AdamW, where none is named. `reference` names the setting that the others are compared with.
+samples as the others (equal time: a step costs what its samples cost). Equal steps that would end inside an epoch are left
+out. Errors are those of the last epoch on the validation split; the test split is not looked at. Keys of a setting are options
+of `dkho train`; the optimiser is the paper's, AdamW, where none is named. `reference` names the setting that the others are compared with.
 """
 import argparse
 import csv
