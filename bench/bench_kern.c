@@ -1,12 +1,12 @@
 /* bench_kern: what the kernels make of the machine. Measures the multiply-add peak of all threads, each thin kernel on
  * one core, and whole training steps of the fused network on the Darcy complex; prints rates, shares of the peak of the
- * same run and milliseconds per sample. Only useful multiply-adds count (kern/fused.h). DKHO_ISA picks the kernels.
+ * same run and milliseconds per sample. Only useful multiply-adds count (model/dkho/fused.h). DKHO_ISA picks the kernels.
  *
  *   bench_kern [--size small|large] [--threads N] [--batch B] [--seconds S] [--target K] [--mesh smoke|main] [--steps]
  *              [--train] [--cpu] [--variant full|no_dirac|no_phase] [--start zero|deterministic|random_learnable] */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "kern/fused.h"
+#include "model/dkho/fused.h"
 #include "mesh/generate.h"
 
 #include <stdio.h>

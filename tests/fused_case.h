@@ -1,4 +1,4 @@
-/* fused_case.h: a random network on a small complex for the tests of kern/fused.h, and the same network written down
+/* fused_case.h: a random network on a small complex for the tests of model/dkho/fused.h, and the same network written down
  * plainly: row-major, in double, no folding, no skipping. Include after cmocka.h. */
 #ifndef TESTS_FUSED_CASE_H
 #define TESTS_FUSED_CASE_H

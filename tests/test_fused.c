@@ -2,7 +2,7 @@
  * number of threads, over samples or over chunks; failing allocations leave nothing behind. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "kern/fused.h"
+#include "model/dkho/fused.h"
 #include "mesh/generate.h"
 
 #include <setjmp.h>

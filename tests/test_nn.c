@@ -2,7 +2,7 @@
  * parameter counts, and refusal of numbers that are not finite. */
 #include "base/rng.h"
 #include "mesh/generate.h"
-#include "model/dkho.h"
+#include "model/dkho/dkho.h"
 #include "nn/engine.h"
 #include "nn/optim.h"
 #include "nn/state.h"

@@ -5,7 +5,7 @@
 
 #include "twin.h"
 
-#include "model/dkho.h"
+#include "model/dkho/dkho.h"
 #include "nn/engine.h"
 #include "nn/optim.h"
 

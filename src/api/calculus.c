@@ -1,6 +1,6 @@
 /* calculus.c: exterior calculus of the public header. */
 #include "api/api.h"
-#include "model/kuramoto.h"
+#include "model/dkho/kuramoto.h"
 
 #include <string.h>
 

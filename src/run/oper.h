@@ -6,7 +6,7 @@
 #define RUN_OPER_H
 
 #include "data/spec.h"
-#include "model/dkho.h"
+#include "model/dkho/dkho.h"
 #include "nn/engine.h"
 #include "run/parts.h"
 

@@ -1,6 +1,6 @@
 /* phase.h: where the relation of a trained model works, beside where the reference field is large.
  *
- * The score of a simplex of the target's degree k is made of the corrections c↑, c↓ that the layers apply to θ_k (model/dkho.h):
+ * The score of a simplex of the target's degree k is made of the corrections c↑, c↓ that the layers apply to θ_k (model/dkho/dkho.h):
  *   darcy, C2       Σ_layers Σ_substeps τ ‖σ_2 c↓_2‖               q 0.24
  *   torus, C1       Σ_layers Σ_substeps τ ‖σ_1 (c↓_1 + c↑_1)‖      q 0.20
  *   cavity          ‖c↑_0‖ of the last substep of the last layer    q 0.18

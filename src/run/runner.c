@@ -2,7 +2,7 @@
  * kernels with a short tape behind them (projection, harmonic branch, loss). DKHO_ENGINE=tape asks for the first. */
 #include "run/runner.h"
 
-#include "model/dkho_fused.h"
+#include "model/dkho/fused_map.h"
 
 #include <math.h>
 #include <stdlib.h>

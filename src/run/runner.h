@@ -27,7 +27,7 @@ dkho_status runner_gradient(runner *r, const runner_batch *b, double weight, dou
 dkho_status runner_predict(runner *r, const runner_batch *b);
 const char *runner_engine(const runner *r);  /* "fused" or "tape" */
 const char *runner_kernels(const runner *r); /* the instruction set of the fused way; "plain" on the tape */
-/* Multiply-adds of one sample forward, or in a training step: the useful ones (kern/fused.h); 0 on the tape. */
+/* Multiply-adds of one sample forward, or in a training step: the useful ones (model/dkho/fused.h); 0 on the tape. */
 double runner_work(const runner *r);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "f64/gradcheck.h"
 #include "mesh/generate.h"
-#include "model/dkho.h"
-#include "model/kuramoto.h"
+#include "model/dkho/dkho.h"
+#include "model/dkho/kuramoto.h"
 
 /* Small complexes. In place of the Hodge stars they get random positive ones: the identities hold for every diagonal metric,
  * and stars of coarse, crooked meshes would be stiff enough to spoil differences.

@@ -2,7 +2,7 @@
  * loss, for every tensor, target degree, metric and odd width. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "kern/fused.h"
+#include "model/dkho/fused.h"
 #include "mesh/generate.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* fused_order.c: the order in which simplices are held. Neighbours should lie near each other, so that gathers find them
  * in cache, whatever order the caller's mesh has: vertices breadth first, then every degree by its faces' places. Inputs
  * and outputs are permuted on their way in and out; nothing else knows. */
-#include "kern/fused_int.h"
+#include "model/dkho/fused_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* fused_int.h: what the files fused*.c share. */
-#ifndef KERN_FUSED_INT_H
-#define KERN_FUSED_INT_H
+/* fused_impl.h: what the files fused*.c share. */
+#ifndef MODEL_DKHO_FUSED_IMPL_H
+#define MODEL_DKHO_FUSED_IMPL_H
 
 #include "base/mem.h"
-#include "kern/fused.h"
+#include "model/dkho/fused.h"
 
 #include <stdatomic.h>
 

@@ -1,8 +1,8 @@
-/* dkho.c: records the model of dkho.h out of plain operations. Two exact rearrangements save work: nothing nonlinear
+/* record.c: records the model of dkho.h out of plain operations. Two exact rearrangements save work: nothing nonlinear
  * stands between the readout and the update's first map, so their matrices are multiplied once per step; and the
  * update's last map and the skip are one product of [u, z⁰]. What cannot reach the output is recorded all the same and
  * dropped by the tape. */
-#include "model/dkho.h"
+#include "model/dkho/dkho.h"
 
 #include <assert.h>
 #include <stdarg.h>

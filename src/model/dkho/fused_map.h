@@ -1,11 +1,11 @@
-/* dkho_fused.h: the network up to the decoder's output ũ on the fused kernels (kern/fused.h); the tape of dkho_record_tail does
+/* fused_map.h: the network up to the decoder's output ũ on the fused kernels (fused.h); the tape of dkho_record_tail does
  * the rest. The composed tape of dkho_record stays the definition. */
-#ifndef MODEL_DKHO_FUSED_H
-#define MODEL_DKHO_FUSED_H
+#ifndef MODEL_DKHO_FUSED_MAP_H
+#define MODEL_DKHO_FUSED_MAP_H
 
 #include "data/features.h"
-#include "kern/fused.h"
-#include "model/dkho.h"
+#include "model/dkho/fused.h"
+#include "model/dkho/dkho.h"
 
 enum { DKHO_FUSED_GLOBALS = 256 }; /* broadcast entries at most */
 

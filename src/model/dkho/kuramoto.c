@@ -1,5 +1,5 @@
 /* kuramoto.c: see kuramoto.h. */
-#include "model/kuramoto.h"
+#include "model/dkho/kuramoto.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* fused_content.c: encoder, content update and decoder over one chunk of simplices of one degree, block by block; the
  * reverse passes recompute a block's inner activations and accumulate the chunk's weight gradients. */
-#include "kern/fused_int.h"
+#include "model/dkho/fused_impl.h"
 
 #include <string.h>
 

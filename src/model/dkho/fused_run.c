@@ -1,5 +1,5 @@
 /* fused_run.c: a sample forward and back, buffers for samples in flight, and a batch over the threads. */
-#include "kern/fused_int.h"
+#include "model/dkho/fused_impl.h"
 
 #include <assert.h>
 #include <string.h>

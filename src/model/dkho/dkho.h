@@ -15,8 +15,8 @@
  * x_k = sigmoid(gate_k(z_k)) ⊙ tanh(drive_k(z_k)) + tanh(lag_k(z_k)), one Dirac hop m_k = σ_k (d_{k-1} x_{k-1} + δ_{k+1}
  * x_{k+1}), z_k ← norm_k(z_k + τ upd_k[z_k, read_k[m_k, x_k]] + S_k z_k⁰), and the decoder reads [z_q, x_q,
  * tanh(gate_q(z_q))] from the last layer's maps at the final z_q. no_harmonic: û = ũ. */
-#ifndef MODEL_DKHO_H
-#define MODEL_DKHO_H
+#ifndef MODEL_DKHO_DKHO_H
+#define MODEL_DKHO_DKHO_H
 
 #include "model/geometry.h"
 

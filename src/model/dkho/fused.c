@@ -1,5 +1,5 @@
 /* fused.c: the network on one complex: gather lists, what each substep must compute, where gradients go. */
-#include "kern/fused_int.h"
+#include "model/dkho/fused_impl.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* dkho_fused.c: names of the parameter table to places in the slab, descriptor columns to rows of the first matrices. */
-#include "model/dkho_fused.h"
+/* fused_map.c: names of the parameter table to places in the slab, descriptor columns to rows of the first matrices. */
+#include "model/dkho/fused_map.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
  *  - work is cut into chunks by the mesh alone. A chunk's gradient starts from zero, chunks are added in order, samples are
  *    added in order: the same bits for any number of threads, parallel over samples or over chunks.
  * The loss, and any harmonic projection of the output, belong to the caller. */
-#ifndef KERN_FUSED_H
-#define KERN_FUSED_H
+#ifndef MODEL_DKHO_FUSED_H
+#define MODEL_DKHO_FUSED_H
 
 #include "base/pool.h"
 #include "kern/kern.h"

@@ -4,7 +4,7 @@
  *   θ_k ← θ_k - τ(ω_k + σ_k(δ A_{k+1} + d B_{k-1})).
  * Two sweeps each: residuals everywhere, then updates. Parts that the output cannot feel are left out. Without coupling one
  * sweep over the target degree does; without phases there is the hop of the carrier. */
-#include "kern/fused_int.h"
+#include "model/dkho/fused_impl.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* dkho_param.c: configuration and tensors of the model; see dkho.h. */
-#include "model/dkho.h"
+/* param.c: configuration and tensors of the model; see dkho.h. */
+#include "model/dkho/dkho.h"
 
 #include <math.h>
 #include <stdarg.h>

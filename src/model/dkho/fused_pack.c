@@ -1,6 +1,6 @@
 /* fused_pack.c: from the caller's parameters to the matrices that the passes use, and gradients the way back.
  * The folds are linear in each factor, so their reverse runs once per step on the summed gradient. */
-#include "kern/fused_int.h"
+#include "model/dkho/fused_impl.h"
 
 #include <math.h>
 #include <string.h>

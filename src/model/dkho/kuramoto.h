@@ -3,8 +3,8 @@
  *   E(θ) = 1ᵀ M_{k+1} (1 - cos d_k θ) + 1ᵀ M_{k-1} (1 - cos δ_k θ)
  * For ω = 0 and σ↑ = σ↓ it is the gradient flow of E in the metric M_k, so E never rises; for small θ it is Hodge
  * relaxation, θ' = -σ Δ_k θ. Terms of degrees that the complex has not got vanish. */
-#ifndef MODEL_KURAMOTO_H
-#define MODEL_KURAMOTO_H
+#ifndef MODEL_DKHO_KURAMOTO_H
+#define MODEL_DKHO_KURAMOTO_H
 
 #include "dec/dec.h"
 

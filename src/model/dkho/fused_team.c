@@ -1,5 +1,5 @@
 /* fused_team.c: the buffers of samples in flight and of threads, planned up front. */
-#include "kern/fused_int.h"
+#include "model/dkho/fused_impl.h"
 
 /* `count` numbers from the arena; the first failure is remembered and makes the rest do nothing. Arrays begin at
  * different places within a page: loads that lie a multiple of 4096 bytes behind a recent store would wait for it. */
