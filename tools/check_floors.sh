@@ -15,7 +15,8 @@ declare -A allowed=(
   [model]="base kern la mesh dec data nn"
   [run]="base la mesh dec data nn model"
   [report]="base mesh"
-  [api]="base kern la mesh dec data problem nn model run report"
+  [study]="base kern la mesh dec data problem nn model run report"
+  [api]="base kern la mesh dec data problem nn model run report study"
 )
 bad=0
 complain() {

@@ -1,62 +1,9 @@
 /* evaluate.c: runs judged, by the public header. */
 #include "api/api.h"
-#include "api/opened.h"
+#include "study/opened.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static int is_file(const char *path) {
-  struct stat st;
-  return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-static dkho_status opened_file(opened *r, const char *model, const char *data) {
-  if (!data) return fail(DKHO_E_INPUT, "%s: a model file does not know where its data are; name the data set", model);
-  TRY(dataset_open(&r->d, data));
-  TRY(oper_load(&r->o, model, api_rebuild));
-  TRY(oper_matches(r->o, r->d));
-  return config_of_model(&r->cfg, r->o, r->d);
-}
-
-dkho_status opened_config(opened *r, const char *run, const char *data) {
-  char path[PATH_LIMIT], *own = NULL;
-  if (is_file(run)) return opened_file(r, run, data);
-  if (snprintf(path, sizeof path, "%s/config.json", run) >= PATH_LIMIT - 64)
-    return fail(DKHO_E_INPUT, "the name of the run directory is too long");
-  if (!data) TRY(config_data_path(path, &own));
-  dkho_status s = dataset_open(&r->d, data ? data : own);
-  mem_free(own);
-  return s == DKHO_OK ? config_read(&r->cfg, path, r->d) : s;
-}
-
-dkho_status opened_model(opened *r, const char *run, const char *data, int threads) {
-  char path[PATH_LIMIT];
-  TRY(opened_config(r, run, data));
-  if (!r->o) {
-    snprintf(path, sizeof path, "%s/best.st", run);
-    TRY(oper_load(&r->o, path, api_rebuild));
-    TRY(oper_matches(r->o, r->d));
-  }
-  TRY(pool_create(&r->threads, threads));
-  return judge_create(&r->j, r->o, r->d, r->threads);
-}
-
-void opened_close(opened *r) {
-  judge_free(r->j);
-  pool_free(r->threads);
-  oper_free(r->o);
-  config_free(&r->cfg);
-  dataset_free(r->d);
-  *r = (opened){0};
-}
-
-dkho_status opened_split(const opened *r, const char *split, const int64_t **sample, int64_t *count) {
-  *count = 0;
-  for (int i = 0; i < DATA_SPLITS; i++)
-    if (strcmp(split, data_split_name((data_split)i)) == 0) *sample = dataset_split(r->d, (data_split)i, count);
-  return *count ? DKHO_OK : fail(DKHO_E_INPUT, "split '%s': expected train, val or test, with samples in it", split);
-}
 
 static dkho_status evaluate(opened *r, const char *run, const char *split, json_t **result) {
   const int64_t *sample;
@@ -85,22 +32,7 @@ dkho_status dkho_evaluate(const char *run, const char *data, const char *split, 
 
 dkho_status dkho_compatibility(const char *lower, const char *upper, const char *data, const char *split, int threads,
                                double *out) {
-  opened a = {0}, b = {0};
-  const int64_t *sample;
-  int64_t count;
-  dkho_status s;
-  TRY_GOTO(opened_model(&a, lower, data, threads));
-  TRY_GOTO(opened_model(&b, upper, data, threads));
-  if (strcmp(a.cfg.data_hash, b.cfg.data_hash) != 0) {
-    s = fail(DKHO_E_INPUT, "%s and %s were trained on different data", lower, upper);
-    goto done;
-  }
-  TRY_GOTO(opened_split(&a, split, &sample, &count));
-  s = judge_pair(a.j, b.j, count, sample, out);
-done:
-  opened_close(&a);
-  opened_close(&b);
-  return s;
+  return opened_compatibility(lower, upper, data, split, threads, out);
 }
 
 static const char *join_name(metric_join j) {

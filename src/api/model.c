@@ -1,6 +1,6 @@
 /* model.c: trained operators of the public header. */
 #include "api/api.h"
-#include "api/opened.h"
+#include "study/pack.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -80,7 +80,7 @@ dkho_status dkho_model_load(dkho_model **out, const char *path) {
   dkho_model *m;
   if (!MEM_NEW(m, 1)) return DKHO_E_MEMORY;
   pthread_mutex_init(&m->lock, NULL);
-  dkho_status s = oper_load(&m->o, path, api_rebuild);
+  dkho_status s = oper_load(&m->o, path, pack_rebuild);
   if (s == DKHO_OK) s = list_inputs(m);
   if (s == DKHO_OK)
     *out = m;
@@ -104,10 +104,6 @@ void dkho_model_free(dkho_model *m) {
   mem_free(m->input);
   pthread_mutex_destroy(&m->lock);
   mem_free(m);
-}
-
-const oper *api_oper(const dkho_model *m) {
-  return m->o;
 }
 
 int dkho_model_inputs(const dkho_model *m) {

@@ -1,6 +1,6 @@
 /* train.c: training of the public header. */
 #include "api/api.h"
-#include "api/opened.h"
+#include "study/opened.h"
 #include "problem/problem.h"
 #include "run/train.h"
 

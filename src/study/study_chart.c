@@ -1,5 +1,5 @@
 /* study_chart.c: the charts of a study: training curves, ablations, error against parameters. */
-#include "api/study.h"
+#include "study/study.h"
 
 #include "report/figure.h"
 

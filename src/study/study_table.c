@@ -1,5 +1,5 @@
 /* study_table.c: the tables of a study as Markdown and CSV, ours beside the printed figures. */
-#include "api/study.h"
+#include "study/study.h"
 
 #include "report/table.h"
 

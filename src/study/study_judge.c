@@ -1,7 +1,7 @@
 /* study_judge.c: the judgements of a study, part by part, and their sum. */
-#include "api/study.h"
+#include "study/study.h"
 
-#include "api/cost.h"
+#include "study/cost.h"
 #include "base/report.h"
 #include "run/honest.h"
 #include "run/paper.h"
@@ -88,7 +88,7 @@ static dkho_status make_pairs(study *s, const void *what, json_t **out) {
       const study_run *b = study_full_run(s, s->p->recipe[j].target, size);
       double value;
       if (i == j || !a || !b || !are_pair(s, a->recipe, b->recipe)) continue;
-      st = dkho_compatibility(a->dir, b->dir, s->data, "test", s->o->threads, &value);
+      st = opened_compatibility(a->dir, b->dir, s->data, "test", s->o->threads, &value);
       if (st == DKHO_OK)
         json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f}", "lower", a->recipe->target, "upper",
                                               b->recipe->target, "size", size, "value", value));
@@ -113,10 +113,10 @@ static dkho_status make_phase(study *s, const void *what, json_t **out) {
   phase_request plain = {0}, bare = {.zero_diagonal = 1};
   report_log("%s: phase diagnostic of %s", s->p->name, run->name);
   dkho_status st = opened_model(&r, run->dir, s->data, s->o->threads);
-  if (st == DKHO_OK) st = api_phase(&r, 0, &bare, &found);
+  if (st == DKHO_OK) st = opened_phase(&r, 0, &bare, &found);
   json_t *other = st == DKHO_OK ? phase_json(&found) : NULL;
   phase_free(&found);
-  if (st == DKHO_OK) st = api_phase(&r, 0, &plain, &found);
+  if (st == DKHO_OK) st = opened_phase(&r, 0, &plain, &found);
   if (st == DKHO_OK && study_draws(s, "phase")) st = study_phase_figure(s, r.o->site[0].c, &found);
   if (st == DKHO_OK && (*out = phase_json(&found))) {
     json_object_del(*out, "each");

@@ -1,11 +1,11 @@
 /* cost.c: what a prediction costs beside a classical solve on the same mesh with the same threads, and the rows that a learned
  * operator is compared with. */
+#include "study/cost.h"
+
 #include "base/clock.h"
-#include "api/api.h"
-#include "api/cost.h"
-#include "api/subject.h"
 #include "problem/problem.h"
 #include "run/honest.h"
+#include "study/subject.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -142,16 +142,17 @@ dkho_status cost_compare(const opened *r, const char *run, json_t *classical, js
   return DKHO_OK;
 }
 
-dkho_status dkho_honesty(const char *run, const char *data, int threads, char **json) {
+dkho_status cost_and_rows(const char *run, const char *data, int threads, json_t **out) {
   opened r = {0};
   json_t *rows = NULL, *classical = NULL, *cost = NULL;
-  *json = NULL;
+  *out = NULL;
   dkho_status s;
   TRY_GOTO(opened_model(&r, run, data, threads));
   TRY_GOTO(honest_rows(r.d, r.cfg.oper.target, r.cfg.metrics, r.cfg.train_samples, DATA_TEST, r.threads, &rows));
   TRY_GOTO(cost_classical(r.d, r.threads, &classical));
   TRY_GOTO(cost_compare(&r, run, classical, &cost));
-  s = api_json(json_pack("{s:s, s:O, s:O}", "target", r.cfg.target, "rows", rows, "cost", cost), json);
+  *out = json_pack("{s:s, s:O, s:O}", "target", r.cfg.target, "rows", rows, "cost", cost);
+  if (!*out) s = fail(DKHO_E_MEMORY, "no memory for a JSON object");
 done:
   json_decref(rows);
   json_decref(classical);

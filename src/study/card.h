@@ -1,8 +1,8 @@
 /* card.h: what is said of a packed model beside it: NAME.json, and README.md of its folder. */
-#ifndef API_CARD_H
-#define API_CARD_H
+#ifndef STUDY_CARD_H
+#define STUDY_CARD_H
 
-#include "api/opened.h"
+#include "study/opened.h"
 
 /* "DIR/NAME.st" → "DIR/NAME.json"; a path without .st is refused. out: PATH_LIMIT bytes. */
 dkho_status card_path(const char *model, char *out);

@@ -1,6 +1,6 @@
 /* subject.h: an operator under measurement: its threads, its runners, and the calls that are timed. */
-#ifndef API_SUBJECT_H
-#define API_SUBJECT_H
+#ifndef STUDY_SUBJECT_H
+#define STUDY_SUBJECT_H
 
 #include "kern/kern.h"
 #include "nn/optim.h"

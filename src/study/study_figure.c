@@ -1,5 +1,5 @@
 /* study_figure.c: which figures a study has, and those of fields: what the models predict, where the phase works. */
-#include "api/study.h"
+#include "study/study.h"
 
 #include "report/figure.h"
 #include "run/paper.h"

@@ -1,9 +1,11 @@
 /* bench.c: how fast this machine trains and predicts, in ratios to its own peak. One thread and all threads are measured in
  * turns, the peak among them, so that all meet the same state of the machine; medians speak. */
-#include "api/api.h"
-#include "api/subject.h"
+#include "study/bench.h"
+
 #include "base/report.h"
+#include "problem/problem.h"
 #include "run/config.h"
+#include "study/subject.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -92,14 +94,16 @@ static dkho_status bench_problem(const char *name, const char *size, const char 
                                  double seconds, json_t *rows) {
   char path[64];
   snprintf(path, sizeof path, "bench-%ld.st.tmp", (long)getpid());
-  dkho_generate_options g = {.resolution = resolution, .samples = SAMPLES, .seed = 42, .threads = threads, .force = 1};
+  problem_request g = {.resolution = resolution, .samples = SAMPLES, .seed = 42, .threads = threads, .force = 1};
+  const problem *p;
   dataset *d = NULL;
   oper *o = NULL;
   run_config cfg = {0};
   dkho_train_options options;
   dkho_train_defaults(&options);
   options.size = size;
-  TRY(dkho_dataset_generate(name, path, &g));
+  TRY(problem_find(name, &p));
+  TRY(problem_generate(p, &g, path));
   dkho_status s = dataset_open(&d, path);
   unlink(path);
   if (s == DKHO_OK) s = config_resolve(&cfg, d, path, &options);
@@ -111,26 +115,25 @@ static dkho_status bench_problem(const char *name, const char *size, const char 
   return s;
 }
 
-dkho_status dkho_bench(const char *problem, const char *size, const char *resolution, int threads, double seconds,
-                       char **json) {
+dkho_status bench_problems(const char *of, const char *size, const char *resolution, int threads, double seconds,
+                           json_t **out) {
   static const char *const problems[] = {"darcy", "torus", "cavity"}, *const sizes[] = {"small", "large"};
   const kern *k;
-  *json = NULL;
+  *out = NULL;
   TRY(kern_get(&k));
   if (threads <= 0) threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
   if (!(seconds > 0)) seconds = 2;
   json_t *rows = json_array();
   dkho_status s = DKHO_OK;
   for (int i = 0; s == DKHO_OK && i < 6; i++) {
-    const char *name = problem ? problem : problems[i / 2];
-    if ((problem && i > 1) || (size && strcmp(size, sizes[i % 2]) != 0)) continue;
-    report_progress("measuring", (uint64_t)i, problem ? 2 : 6, name);
+    const char *name = of ? of : problems[i / 2];
+    if ((of && i > 1) || (size && strcmp(size, sizes[i % 2]) != 0)) continue;
+    report_progress("measuring", (uint64_t)i, of ? 2 : 6, name);
     s = bench_problem(name, sizes[i % 2], resolution ? resolution : "main", threads, seconds, rows);
   }
   if (s == DKHO_OK && json_array_size(rows) == 0)
     s = fail(DKHO_E_INPUT, "unknown size '%s'; there are small, large", size);
-  if (s == DKHO_OK)
-    return api_json(json_pack("{s:s, s:s, s:o}", "version", dkho_version(), "isa", k->name, "rows", rows), json);
+  if (s == DKHO_OK) *out = json_pack("{s:s, s:s, s:O}", "version", dkho_version(), "isa", k->name, "rows", rows);
   json_decref(rows);
-  return s;
+  return s == DKHO_OK && !*out ? fail(DKHO_E_MEMORY, "no memory for a JSON object") : s;
 }

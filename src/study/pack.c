@@ -1,9 +1,11 @@
 /* pack.c: small model files: what a benchmark can make again is left out. Packing, making again, and checking a model against a
  * few of its own test samples, made again as well. */
-#include "api/api.h"
-#include "api/card.h"
+#include "study/pack.h"
+
 #include "problem/problem.h"
 #include "run/metrics.h"
+#include "study/card.h"
+#include "study/cost.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +47,7 @@ static dkho_status assign(const problem *p, problem_parts *made, const data_spec
   return DKHO_OK;
 }
 
-dkho_status api_rebuild(const data_spec *spec, oper_parts *out) {
+dkho_status pack_rebuild(const data_spec *spec, oper_parts *out) {
   const problem *p;
   char resolution[16];
   problem_state *state = NULL;
@@ -64,88 +66,108 @@ done:
 
 /* ---- a few samples made again ---- */
 
-typedef struct bench {
-  dkho_model *m;
-  const oper *o;
+/* A packed model, and its benchmark to make samples with. */
+typedef struct replay {
+  oper *o;
+  pool *threads;
+  runner *run;
   const problem *p;
   problem_state *state;
-  cx *c;
+  const cx *c; /* of the model */
   double *block[PROBLEM_FIELDS_MAX];
   void *work;
   int64_t group; /* in the blocks; -1: none */
   arena mem;
-} bench;
+} replay;
 
-static dkho_status bench_open(bench *b, const char *path) {
+static dkho_status replay_open(replay *b, const char *path, int threads) {
   char resolution[16];
-  dkho_complex *c = NULL;
-  TRY(dkho_model_load(&b->m, path));
-  b->o = api_oper(b->m);
+  TRY(oper_load(&b->o, path, pack_rebuild));
+  TRY(pool_create(&b->threads, threads));
+  TRY(runner_create(&b->run, b->o, 0, ENGINE_PREDICT, b->threads));
+  runner_bind(b->run, b->o->value);
+  b->c = b->o->site[0].c;
   b->group = -1;
   TRY(origin(&b->o->spec.info, &b->p, resolution));
-  TRY(dkho_model_complex(b->m, &c));
-  b->c = c->c;
-  mem_free(c);
   TRY(problem_prepare(&b->state, b->p, b->c, b->o->spec.info.seed));
   return problem_room(b->p, b->state, b->c, &b->mem, b->block, &b->work);
 }
 
-static void bench_close(bench *b) {
+static void replay_close(replay *b) {
   if (b->p) b->p->release(b->state);
-  cx_free(b->c);
-  dkho_model_free(b->m);
+  runner_free(b->run);
+  pool_free(b->threads);
+  oper_free(b->o);
   arena_free(&b->mem);
 }
 
-/* Field `name` of a sample in the blocks: where it begins, and how many numbers it has. */
-static const double *find_value(const bench *b, const char *name, int64_t sample, int64_t *n) {
+/* A field of the model's description, of a sample in the blocks. */
+static dkho_status find_value(const replay *b, const data_field *wanted, int64_t sample, const double **out) {
   for (int i = 0, j = 0; i < b->p->fields; i++) {
     const data_field *f = &b->p->field[i];
     if (f->role == DATA_STATIC) continue;
-    *n = (f->role == DATA_GLOBAL ? 1 : b->c->n[f->degree]) * f->channels;
-    if (strcmp(f->name, name) == 0) return b->block[j] + (sample % PROBLEM_GROUP) * *n;
-    j++;
+    int64_t n = (f->role == DATA_GLOBAL ? 1 : b->c->n[f->degree]) * f->channels;
+    *out = b->block[j++] + (sample % PROBLEM_GROUP) * n;
+    if (strcmp(f->name, wanted->name) == 0 && f->degree == wanted->degree && f->channels == wanted->channels)
+      return DKHO_OK;
   }
-  return NULL;
+  return fail(DKHO_E_FORMAT, "'%s' is no field of %s", wanted->name, b->p->name);
 }
 
-static dkho_status as_floats(arena *mem, const double *v, int64_t n, float **out) {
+static dkho_status find_floats(const replay *b, const data_field *f, int64_t sample, arena *mem, float **out) {
+  int64_t n = b->c->n[f->degree] * f->channels;
+  const double *v;
+  TRY(find_value(b, f, sample, &v));
   if (!ARENA_NEW(mem, *out, n)) return DKHO_E_MEMORY;
   for (int64_t i = 0; i < n; i++) (*out)[i] = (float)v[i];
   return DKHO_OK;
 }
 
+/* One sample for a runner. */
+typedef struct made_sample {
+  int ins, globals;
+  const float *in[DATA_FIELDS_MAX];
+  const double *global[DATA_FIELDS_MAX];
+  float *out;
+} made_sample;
+
+static void made_inputs(void *ctx, int64_t i, const float **in, const double **global) {
+  const made_sample *m = ctx;
+  (void)i;
+  memcpy(in, m->in, (size_t)m->ins * sizeof *in);
+  memcpy(global, m->global, (size_t)m->globals * sizeof *global);
+}
+
+static float *made_out(void *ctx, int64_t i) {
+  (void)i;
+  return ((const made_sample *)ctx)->out;
+}
+
 /* The relative error of one sample in the blocks. */
-static dkho_status sample_error(bench *b, arena *mem, int threads, int64_t sample, double *error) {
-  int inputs = dkho_model_inputs(b->m);
-  const void **in = arena_take(mem, (size_t)inputs + 1, sizeof *in);
-  dkho_field_info f;
-  int64_t n = 0;
-  float *y, *out;
-  if (!in) return DKHO_E_MEMORY;
-  for (int i = 0; i < inputs; i++) {
-    TRY(dkho_model_input(b->m, i, &f));
-    const double *v = find_value(b, f.name, sample, &n);
-    if (!v || n != f.rows * f.channels) return fail(DKHO_E_FORMAT, "input '%s' is no field of %s", f.name, b->p->name);
-    in[i] = v;
-    if (strcmp(f.role, "global") != 0) {
-      float *narrow;
-      TRY(as_floats(mem, v, n, &narrow));
-      in[i] = narrow;
-    }
+static dkho_status sample_error(replay *b, arena *mem, int64_t sample, double *error) {
+  made_sample m = {0};
+  const data_spec *spec = &b->o->spec;
+  const data_field *target = &spec->field[b->o->target];
+  float *y;
+  for (int i = 0; i < spec->fields; i++) {
+    const data_field *f = &spec->field[i];
+    float *narrow;
+    if (f->role == DATA_INPUT) {
+      TRY(find_floats(b, f, sample, mem, &narrow));
+      m.in[m.ins++] = narrow;
+    } else if (f->role == DATA_GLOBAL)
+      TRY(find_value(b, f, sample, &m.global[m.globals++]));
   }
-  TRY(dkho_model_output(b->m, &f));
-  const double *target = find_value(b, f.name, sample, &n);
-  if (!target || n != f.rows * f.channels)
-    return fail(DKHO_E_FORMAT, "target '%s' is no field of %s", f.name, b->p->name);
-  TRY(as_floats(mem, target, n, &y));
-  if (!ARENA_NEW(mem, out, n)) return DKHO_E_MEMORY;
-  TRY(dkho_model_predict(b->m, threads, 1, in, out));
-  *error = metric_field_error(n, out, y);
+  int64_t n = b->c->n[target->degree] * target->channels;
+  TRY(find_floats(b, target, sample, mem, &y));
+  if (!ARENA_NEW(mem, m.out, n)) return DKHO_E_MEMORY;
+  runner_batch batch = {.count = 1, .sample = &sample, .inputs = made_inputs, .out = made_out, .ctx = &m};
+  TRY(runner_predict(b->run, &batch));
+  *error = metric_field_error(n, m.out, y);
   return DKHO_OK;
 }
 
-static dkho_status check_sample(bench *b, int threads, int64_t sample, double *error) {
+static dkho_status check_sample(replay *b, int64_t sample, double *error) {
   if (sample < 0) return fail(DKHO_E_FORMAT, "sample %lld: expected a number ≥ 0", (long long)sample);
   int64_t first = sample / PROBLEM_GROUP * PROBLEM_GROUP;
   if (first != b->group) {
@@ -153,13 +175,13 @@ static dkho_status check_sample(bench *b, int threads, int64_t sample, double *e
     b->group = first;
   }
   arena mem = {0};
-  dkho_status s = sample_error(b, &mem, threads, sample, error);
+  dkho_status s = sample_error(b, &mem, sample, error);
   arena_free(&mem);
   return s;
 }
 
 /* What the model says of itself against what it does. found: array of errors. */
-static dkho_status compare(bench *b, int threads, const json_t *kept, json_t *found) {
+static dkho_status compare(replay *b, const json_t *kept, json_t *found) {
   const json_t *samples = json_object_get(kept, "samples"), *errors = json_object_get(kept, "rel_l2");
   size_t n = json_array_size(samples);
   if (!n || json_array_size(errors) != n)
@@ -168,7 +190,7 @@ static dkho_status compare(bench *b, int threads, const json_t *kept, json_t *fo
     int64_t sample = json_integer_value(json_array_get(samples, i));
     double here, expected = json_number_value(json_array_get(errors, i));
     if (!json_is_number(json_array_get(errors, i))) continue; /* a reference of zero has no relative error */
-    TRY(check_sample(b, threads, sample, &here));
+    TRY(check_sample(b, sample, &here));
     if (!(fabs(here - expected) <= 1e-5 + 1e-3 * expected))
       return fail(DKHO_E_INPUT, "RelL2 of sample %lld is %.6g here, its card says %.6g", (long long)sample, here,
                   expected);
@@ -192,27 +214,27 @@ static dkho_status compare_card(const char *path, const json_t *file) {
   return s;
 }
 
-dkho_status dkho_model_check(const char *path, int threads, char **json) {
-  bench b = {0};
+dkho_status pack_check(const char *path, int threads, json_t **out) {
+  replay b = {0};
   json_t *training = NULL, *file = NULL, *found = json_array();
-  if (json) *json = NULL;
+  if (out) *out = NULL;
   dkho_status s;
   TRY_GOTO(card_file(path, &file));
-  TRY_GOTO(bench_open(&b, path));
+  TRY_GOTO(replay_open(&b, path, threads));
   training = json_loads(b.o->training, 0, NULL);
   json_t *kept = json_object_get(training, "check");
-  TRY_GOTO(compare(&b, threads, kept, found));
+  TRY_GOTO(compare(&b, kept, found));
   TRY_GOTO(compare_card(path, file));
-  if (json)
-    s = api_json(json_pack("{s:s, s:O, s:O, s:O, s:O}", "model", path, "file", file, "samples",
-                           json_object_get(kept, "samples"), "expected", json_object_get(kept, "rel_l2"), "found",
-                           found),
-                 json);
+  if (out) {
+    *out = json_pack("{s:s, s:O, s:O, s:O, s:O}", "model", path, "file", file, "samples",
+                     json_object_get(kept, "samples"), "expected", json_object_get(kept, "rel_l2"), "found", found);
+    if (!*out) s = fail(DKHO_E_MEMORY, "no memory for a JSON object");
+  }
 done:
   json_decref(training);
   json_decref(file);
   json_decref(found);
-  bench_close(&b);
+  replay_close(&b);
   return s == DKHO_OK ? s : fail_prefix(s, "%s", path);
 }
 
@@ -276,32 +298,31 @@ static dkho_status write_packed(const oper *o, const json_t *training, const cha
 }
 
 static dkho_status write_card(const char *run, const char *data, const char *path, int threads, json_t *training,
-                              char **json) {
-  char card_name[PATH_LIMIT], *honest = NULL;
-  json_t *file = NULL, *manifest = NULL, *card = NULL;
+                              json_t **out) {
+  char card_name[PATH_LIMIT];
+  json_t *file = NULL, *manifest = NULL, *honest = NULL, *card = NULL;
   dkho_status s;
   TRY_GOTO(card_path(path, card_name));
   TRY_GOTO(card_file(path, &file));
   TRY_GOTO(load_part(run, "manifest.json", &manifest));
-  TRY_GOTO(dkho_honesty(run, data, threads, &honest));
-  card = json_pack("{s:O, s:O, s:O, s:o}", "file", file, "training", training, "machine", manifest, "honest",
-                   json_loads(honest, 0, NULL));
+  TRY_GOTO(cost_and_rows(run, data, threads, &honest));
+  card = json_pack("{s:O, s:O, s:O, s:O}", "file", file, "training", training, "machine", manifest, "honest", honest);
   TRY_GOTO(config_save_json(json_incref(card), card_name, 1));
   TRY_GOTO(card_index(path));
-  s = api_json(json_incref(card), json);
+  if (out) *out = json_incref(card);
 done:
   json_decref(file);
   json_decref(manifest);
   json_decref(card);
-  dkho_text_free(honest);
+  json_decref(honest);
   return s;
 }
 
-dkho_status dkho_model_pack(const char *run, const char *data, const char *path, int force, int threads, char **json) {
+dkho_status pack_model(const char *run, const char *data, const char *path, int force, int threads, json_t **card) {
   opened r = {0};
   json_t *training = NULL;
-  char *ignored = NULL, name[PATH_LIMIT];
-  if (json) *json = NULL;
+  char name[PATH_LIMIT];
+  if (card) *card = NULL;
   dkho_status s;
   TRY_GOTO(card_path(path, name));
   if (!force && (file_exists(path) || file_exists(name))) {
@@ -312,10 +333,9 @@ dkho_status dkho_model_pack(const char *run, const char *data, const char *path,
   TRY_GOTO(describe_training(&r, run, &training));
   TRY_GOTO(write_packed(r.o, training, path, force));
   remove(name); /* the card of what was replaced */
-  TRY_GOTO(dkho_model_check(path, threads, NULL));
-  s = write_card(run, data, path, threads, training, json ? json : &ignored);
+  TRY_GOTO(pack_check(path, threads, NULL));
+  s = write_card(run, data, path, threads, training, card);
 done:
-  dkho_text_free(ignored);
   json_decref(training);
   opened_close(&r);
   return s;

@@ -1,6 +1,6 @@
 /* opened.h: a run directory, or a model file with a data set, opened for use: data, configuration and selected model. */
-#ifndef API_OPENED_H
-#define API_OPENED_H
+#ifndef STUDY_OPENED_H
+#define STUDY_OPENED_H
 
 #include "run/config.h"
 #include "run/evaluate.h"
@@ -16,12 +16,6 @@ typedef struct opened {
   judge *j;
 } opened;
 
-/* The complex and arrays of a benchmark, for packed model files. */
-dkho_status api_rebuild(const data_spec *spec, oper_parts *out);
-
-/* The operator inside a handle, borrowed. */
-const oper *api_oper(const dkho_model *m);
-
 /* Data and configuration alone; data NULL: the path that the run remembers. A model file needs data, and is loaded. */
 dkho_status opened_config(opened *out, const char *run, const char *data);
 /* Everything. Zero-initialise; opened_close is due whether or not it succeeds. */
@@ -32,6 +26,10 @@ dkho_status opened_split(const opened *r, const char *split, const int64_t **sam
 
 /* The phase diagnostic over the test split (at most `limit` samples of it, 0: all), after checking that the recorded model is
  * the one that predicts. */
-dkho_status api_phase(opened *r, int64_t limit, const phase_request *request, phase_result *out);
+dkho_status opened_phase(opened *r, int64_t limit, const phase_request *request, phase_result *out);
+/* Mean over the samples of a split of how far two runs on the same data, targets of degree k and k+1, contradict each other:
+ * judge_pair. */
+dkho_status opened_compatibility(const char *lower, const char *upper, const char *data, const char *split, int threads,
+                                 double *out);
 
 #endif

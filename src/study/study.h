@@ -1,10 +1,10 @@
 /* study.h: a benchmark done from nothing to tables and figures, in parts that are kept: DIR/PROBLEM/ holds plan.json, data.st,
  * runs/NAME/ (a run each, with cost.json), honest-TARGET.json, pair.json, phase.json and result.json; DIR the tables of all its
  * problems and figures/. A part that is there is not done again. */
-#ifndef API_STUDY_H
-#define API_STUDY_H
+#ifndef STUDY_STUDY_H
+#define STUDY_STUDY_H
 
-#include "api/opened.h"
+#include "study/opened.h"
 #include "problem/problem.h"
 
 enum { STUDY_RUNS = 64 };
@@ -35,6 +35,9 @@ typedef struct study {
   int runs;
   study_run run[STUDY_RUNS];
 } study;
+
+/* Does one benchmark or "all" of the paper's, as dkho_reproduce describes; out: the results of every problem in the folder. */
+dkho_status study_reproduce(const char *problem_name, const char *dir, const dkho_reproduce_options *o, json_t **out);
 
 /* "DIR/PROBLEM/NAME" in `out`, which has PATH_LIMIT characters. */
 const char *study_path(const study *s, const char *name, char *out);

@@ -1,14 +1,15 @@
 /* bench_scaling.c: is a training step linear in the number of simplices? Steps on torus meshes of growing size, shaped and
  * numbered as the benchmark's, with its descriptors and its model. Static descriptors and samples are noise: spectra and
  * solves of a million simplices would take far longer than what is measured, and time does not depend on values. */
-#include "api/api.h"
-#include "api/subject.h"
+#include "study/bench.h"
+
 #include "base/report.h"
 #include "mesh/generate.h"
 #include "problem/problem.h"
 #include "report/canvas.h"
 #include "report/figure.h"
 #include "run/config.h"
+#include "study/subject.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -192,9 +193,9 @@ static dkho_status measure(stage *s, int stages, int turns, int threads) {
   return DKHO_OK;
 }
 
-dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure, int force,
-                               char **json) {
-  *json = NULL;
+dkho_status bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure, int force,
+                          json_t **out) {
+  *out = NULL;
   if (figure) TRY(canvas_check(figure, force)); /* not after minutes of work */
   if (largest == 0) largest = 1000000;
   if (largest < 2 * least || largest > most)
@@ -218,9 +219,8 @@ dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int
   for (int i = 0; i < STAGES; i++) stage_close(&s[i]);
   mem_free(s);
   if (st == DKHO_OK)
-    return api_json(json_pack("{s:s, s:i, s:i, s:i, s:o}", "version", dkho_version(), "threads", threads, "batch",
-                              SUBJECT_BATCH, "turns", turns, "rows", rows),
-                    json);
+    *out = json_pack("{s:s, s:i, s:i, s:i, s:O}", "version", dkho_version(), "threads", threads, "batch", SUBJECT_BATCH,
+                     "turns", turns, "rows", rows);
   json_decref(rows);
-  return st;
+  return st == DKHO_OK && !*out ? fail(DKHO_E_MEMORY, "no memory for a JSON object") : st;
 }

@@ -1,6 +1,5 @@
 /* card.c: cards of packed models and their index. */
-#include "api/card.h"
-#include "api/api.h"
+#include "study/card.h"
 #include "report/table.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* subject.c: see subject.h. It leaves out reading data from a cold disk: the few samples are in memory after the first call. */
-#include "api/subject.h"
+#include "study/subject.h"
 
 #include <sched.h>
 #include <stdatomic.h>

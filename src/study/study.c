@@ -1,0 +1,335 @@
+/* study.c: what a study consists of, its data and its training. */
+#include "study/study.h"
+
+#include "base/report.h"
+#include "run/pace.h"
+#include "run/train.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What each budget does. smoke is for tests. demo is about a minute on two cores: the full mesh where that is enough, else the
+ * coarse one. quick is a part of the samples and epochs, with ablations at most 40 minutes on two cores; its samples are as many
+ * as the mesh and the number of targets allow, and its batches small, for with few samples what counts is the number of steps.
+ * paper is the paper's. */
+static const study_budget budgets[] = {
+    {"smoke", NULL, "smoke", 64, 6, 0, 0},     {"demo", "reaction", "main", 160, 30, 4, 0},
+    {"demo", NULL, "smoke", 600, 60, 0, 0},    {"quick", "darcy", "main", 180, 40, 4, 0},
+    {"quick", "torus", "main", 400, 40, 4, 0}, {"quick", "cavity", "main", 320, 40, 4, 0},
+    {"quick", "heat", "main", 400, 40, 4, 0},  {"quick", "reaction", "main", 480, 40, 4, 0},
+    {"paper", NULL, "main", 0, 0, 0, 1},
+};
+enum { BUDGETS = sizeof budgets / sizeof *budgets };
+
+const study_budget *study_budget_of(const char *name, const char *of) {
+  for (int i = 0; i < BUDGETS; i++)
+    if (strcmp(budgets[i].name, name) == 0 && (!budgets[i].problem || strcmp(budgets[i].problem, of) == 0))
+      return &budgets[i];
+  fail(DKHO_E_INPUT, "unknown budget '%s'; there are smoke, demo, quick, paper", name);
+  return NULL;
+}
+
+const char *study_path(const study *s, const char *name, char *out) {
+  snprintf(out, PATH_LIMIT, "%.*s/%s", PATH_LIMIT - 200, s->dir, name);
+  return out;
+}
+
+const study_run *study_full_run(const study *s, const char *target, const char *size) {
+  const study_run *found = NULL;
+  for (int i = 0; i < s->runs; i++) {
+    const study_run *r = &s->run[i];
+    if (strcmp(r->variant, "full") != 0 || strcmp(r->recipe->target, target) != 0) continue;
+    if (!size || strcmp(r->size, size) == 0) found = r; /* small comes before large */
+  }
+  return found;
+}
+
+static dkho_status stop_asked(const study *s) {
+  if (s->o->stop && s->o->stop(s->o->stop_user))
+    return fail(DKHO_E_STOPPED, "%s: stopped; what is finished is kept", s->dir);
+  return DKHO_OK;
+}
+
+/* ---- the list of runs ---- */
+
+static void add_run(study *s, const data_recipe *r, const char *size, const char *variant) {
+  if (s->runs == STUDY_RUNS) return;
+  study_run *run = &s->run[s->runs++];
+  run->recipe = r, run->size = size, run->variant = variant;
+  int full = strcmp(variant, "full") == 0;
+  snprintf(run->name, sizeof run->name, "%.60s-%s%s%s", r->target, size, full ? "" : "-", full ? "" : variant);
+  char part[160];
+  snprintf(part, sizeof part, "runs/%s", run->name);
+  study_path(s, part, run->dir);
+}
+
+static int has(const study_run *r, const char *name) {
+  char path[PATH_LIMIT];
+  snprintf(path, sizeof path, "%.*s/%s", PATH_LIMIT - 64, r->dir, name);
+  return file_exists(path);
+}
+
+/* A variant is part of the study when it is asked for, or when it was and is finished. */
+static void add_variant(study *s, const data_recipe *r, const char *size, const char *variant) {
+  int before = s->runs;
+  add_run(s, r, size, variant);
+  if (s->runs > before && !s->o->ablations && !has(&s->run[before], "result.json")) s->runs = before;
+}
+
+static dkho_status list_runs(study *s) {
+  const char *size = s->o->size;
+  if (size && strcmp(size, "small") != 0 && strcmp(size, "large") != 0 && strcmp(size, "both") != 0)
+    return fail(DKHO_E_INPUT, "unknown size '%s'; there are small, large, both", size);
+  int small = !size || strcmp(size, "large") != 0, large = size ? strcmp(size, "small") != 0 : s->budget.large;
+  int wanted = 0;
+  char names[512] = "";
+  for (int i = 0; i < s->p->recipes; i++) {
+    const data_recipe *r = &s->p->recipe[i];
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", r->target);
+    if (s->o->target && strcmp(s->o->target, r->target) != 0) continue;
+    wanted++;
+    if (small) add_run(s, r, "small", "full");
+    if (large) add_run(s, r, "large", "full");
+    add_variant(s, r, small ? "small" : "large", "no_dirac");
+    add_variant(s, r, small ? "small" : "large", "no_phase");
+    if (r->harmonic) add_variant(s, r, small ? "small" : "large", "no_harmonic");
+  }
+  if (!wanted) return fail(DKHO_E_INPUT, "problem %s has no target '%s'; it has %s", s->p->name, s->o->target, names);
+  return DKHO_OK;
+}
+
+/* ---- the plan ---- */
+
+/* A folder belongs to one budget: numbers of two must not meet in a table. */
+static dkho_status check_plan(const study *s) {
+  char path[PATH_LIMIT];
+  json_t *old = NULL,
+         *plan = json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:I}", "problem", s->p->name, "budget", s->budget.name,
+                           "resolution", s->budget.resolution, "samples", (json_int_t)s->budget.samples, "epochs",
+                           s->budget.epochs, "batch", s->budget.batch, "seed", (json_int_t)s->o->seed);
+  if (!plan) return fail(DKHO_E_MEMORY, "no memory for a JSON object");
+  if (s->o->optimizer) json_object_set_new(plan, "optimizer", json_string(s->o->optimizer));
+  if (s->o->schedule) json_object_set_new(plan, "schedule", json_string(s->o->schedule));
+  if (s->o->lr > 0) json_object_set_new(plan, "lr", json_real(s->o->lr));
+  if (s->o->warmup > 0) json_object_set_new(plan, "warmup", json_integer(s->o->warmup));
+  study_path(s, "plan.json", path);
+  if (!file_exists(path)) return config_save_json(plan, path, 0);
+  dkho_status st = config_load_json(path, &old);
+  if (st == DKHO_OK && !json_equal(old, plan))
+    st = fail(DKHO_E_EXISTS,
+              "%s: made with budget %s, resolution %s, %lld samples, %lld epochs, seed %lld; choose another folder for "
+              "other numbers",
+              s->dir, json_string_value(json_object_get(old, "budget")),
+              json_string_value(json_object_get(old, "resolution")),
+              (long long)json_integer_value(json_object_get(old, "samples")),
+              (long long)json_integer_value(json_object_get(old, "epochs")),
+              (long long)json_integer_value(json_object_get(old, "seed")));
+  json_decref(old);
+  json_decref(plan);
+  return st;
+}
+
+/* The tables of a folder are written over, so it must be one of studies, or have no files of these names. */
+static dkho_status check_root(const study *s) {
+  static const char *const names[] = {"result.json", "table.md", "table.csv"};
+  char path[PATH_LIMIT];
+  for (int i = 0; i < problem_count(); i++) {
+    snprintf(path, sizeof path, "%.*s/%s/plan.json", PATH_LIMIT - 200, s->root, problem_at(i)->name);
+    if (file_exists(path)) return DKHO_OK;
+  }
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, "%.*s/%s", PATH_LIMIT - 200, s->root, names[i]);
+    if (file_exists(path))
+      return fail(DKHO_E_EXISTS, "%s: is there already and was not made by a reproduction; choose another folder",
+                  path);
+  }
+  return DKHO_OK;
+}
+
+static dkho_status make_folders(const study *s) {
+  char path[PATH_LIMIT];
+  TRY(check_root(s));
+  TRY(file_mkdir(s->root));
+  TRY(file_mkdir(s->dir));
+  return file_mkdir(study_path(s, "runs", path));
+}
+
+/* Results without weights are a record that somebody keeps, not a study to go on with. */
+static dkho_status check_weights(const study *s) {
+  for (int i = 0; i < s->runs; i++)
+    if (has(&s->run[i], "result.json") && !has(&s->run[i], "best.st"))
+      return fail(DKHO_E_EXISTS,
+                  "%s: has a result.json but no best.st: figures kept without the model; choose another folder",
+                  s->run[i].dir);
+  return DKHO_OK;
+}
+
+static dkho_status make_data(study *s) {
+  if (!file_exists(s->data)) {
+    report_log("%s: making data (%s resolution)", s->p->name, s->budget.resolution);
+    problem_request r = {s->budget.resolution, s->budget.samples, s->o->seed, s->o->threads, 0};
+    TRY(problem_generate(s->p, &r, s->data));
+  }
+  return dataset_open(&s->d, s->data);
+}
+
+/* ---- training ---- */
+
+static void train_options(const study *s, const study_run *r, dkho_train_options *o) {
+  dkho_train_defaults(o);
+  o->target = r->recipe->target, o->size = r->size, o->variant = r->variant;
+  o->epochs = s->budget.epochs, o->batch = s->budget.batch, o->seed = s->o->seed, o->threads = s->o->threads;
+  o->optimizer = s->o->optimizer ? s->o->optimizer : "adamw", o->schedule = s->o->schedule, o->warmup = s->o->warmup;
+  if (s->o->lr > 0) o->lr = s->o->lr;
+  o->stop = s->o->stop, o->stop_user = s->o->stop_user;
+}
+
+/* Epochs that a run has behind it: lines of its history. */
+static int64_t epochs_done(const study_run *r) {
+  char path[PATH_LIMIT];
+  file_map m;
+  int64_t lines = 0;
+  snprintf(path, sizeof path, "%.*s/metrics.csv", PATH_LIMIT - 64, r->dir);
+  if (!file_exists(path) || file_map_open(&m, path) != DKHO_OK) return 0;
+  for (size_t i = 0; i < m.size; i++) lines += m.bytes[i] == '\n';
+  file_map_close(&m);
+  return lines > 0 ? lines - 1 : 0;
+}
+
+static void span(double seconds, char out[32]) {
+  if (seconds < 100)
+    snprintf(out, 32, "%.0f s", seconds);
+  else if (seconds < 6000)
+    snprintf(out, 32, "%.0f min", seconds / 60);
+  else
+    snprintf(out, 32, "%.1f h", seconds / 3600);
+}
+
+/* Measures one step of every run that is not finished, and says what all of it will take. */
+static dkho_status estimate(study *s) {
+  int64_t trains, vals, left = 0;
+  double seconds = 0;
+  char text[32];
+  dataset_split(s->d, DATA_TRAIN, &trains);
+  dataset_split(s->d, DATA_VAL, &vals);
+  for (int i = 0; i < s->runs; i++) {
+    const study_run *r = &s->run[i];
+    if (has(r, "result.json")) continue;
+    TRY(stop_asked(s));
+    dkho_train_options o;
+    run_config cfg = {0};
+    double step = 0;
+    train_options(s, r, &o);
+    dkho_status st = config_resolve(&cfg, s->d, s->data, &o);
+    if (st == DKHO_OK) st = pace_measure(&step, s->d, &cfg, s->threads);
+    seconds += pace_total(step, cfg.epochs - epochs_done(r), trains, vals);
+    config_free(&cfg);
+    TRY(st);
+    left++;
+  }
+  span(seconds, text);
+  if (left)
+    report_log("%s, budget %s: %lld of %d runs to train on %lld samples, about %s", s->p->name, s->budget.name,
+               (long long)left, s->runs, (long long)trains, text);
+  return DKHO_OK;
+}
+
+/* Begins the run, or goes on with what there is of it. */
+static dkho_status train_one(const study *s, const study_run *r, const dkho_train_options *o) {
+  train_host host = {o->threads, 60, o->stop, o->stop_user};
+  run_config cfg = {0};
+  char path[PATH_LIMIT];
+  snprintf(path, sizeof path, "%.*s/config.json", PATH_LIMIT - 64, r->dir);
+  int begun = file_exists(path);
+  dkho_status st = begun ? config_read(&cfg, path, s->d) : config_resolve(&cfg, s->d, s->data, o);
+  if (st == DKHO_OK) st = begun ? train_resume(s->d, &cfg, r->dir, &host) : train_start(s->d, &cfg, r->dir, &host);
+  config_free(&cfg);
+  return st;
+}
+
+static dkho_status train_all(study *s) {
+  for (int i = 0; i < s->runs; i++) {
+    const study_run *r = &s->run[i];
+    if (has(r, "result.json")) continue;
+    TRY(stop_asked(s));
+    report_log("%s: training %s (%d of %d)", s->p->name, r->name, i + 1, s->runs);
+    dkho_train_options o;
+    train_options(s, r, &o);
+    TRY(train_one(s, r, &o));
+  }
+  return DKHO_OK;
+}
+
+/* ---- the whole ---- */
+
+static void study_close(study *s) {
+  dataset_free(s->d);
+  pool_free(s->threads);
+}
+
+static dkho_status study_plan(study *s, const char *problem_name, const char *dir, const dkho_reproduce_options *o) {
+  TRY(problem_find(problem_name, &s->p));
+  const study_budget *b = study_budget_of(o->budget ? o->budget : "quick", s->p->name);
+  if (!b) return DKHO_E_INPUT;
+  s->o = o, s->budget = *b;
+  if (o->samples) s->budget.samples = o->samples;
+  if (o->epochs) s->budget.epochs = o->epochs;
+  if (o->batch) s->budget.batch = o->batch;
+  if (strlen(dir) > PATH_LIMIT - 400) return fail(DKHO_E_INPUT, "the name of the folder is too long");
+  snprintf(s->root, sizeof s->root, "%s", dir);
+  snprintf(s->dir, sizeof s->dir, "%s/%s", dir, s->p->name);
+  study_path(s, "data.st", s->data);
+  TRY(list_runs(s));
+  return study_check_figures(s);
+}
+
+static dkho_status study_do(study *s) {
+  json_t *result = NULL;
+  TRY(make_folders(s));
+  TRY(check_plan(s));
+  TRY(check_weights(s));
+  TRY(pool_create(&s->threads, s->o->threads));
+  TRY(make_data(s));
+  TRY(estimate(s));
+  TRY(train_all(s));
+  TRY(stop_asked(s));
+  dkho_status st = study_judge(s, &result);
+  if (st == DKHO_OK) st = study_figures(s, result);
+  json_decref(result);
+  return st;
+}
+
+/* The results of every problem that the folder has. */
+static dkho_status gather(const char *dir, json_t **out) {
+  *out = json_array();
+  dkho_status s = DKHO_OK;
+  for (int i = 0; s == DKHO_OK && i < problem_count(); i++) {
+    char path[PATH_LIMIT];
+    json_t *one = NULL;
+    snprintf(path, sizeof path, "%s/%s/result.json", dir, problem_at(i)->name);
+    if (!file_exists(path)) continue;
+    s = config_load_json(path, &one);
+    if (s == DKHO_OK) json_array_append_new(*out, one);
+  }
+  return s;
+}
+
+dkho_status study_reproduce(const char *problem_name, const char *dir, const dkho_reproduce_options *o, json_t **out) {
+  static const char *const paper[] = {"darcy", "torus", "cavity"};
+  int all = strcmp(problem_name, "all") == 0;
+  study *s;
+  *out = NULL;
+  if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
+  dkho_status st = DKHO_OK;
+  for (int i = 0; st == DKHO_OK && i < (all ? 3 : 1); i++) {
+    memset(s, 0, sizeof *s);
+    st = study_plan(s, all ? paper[i] : problem_name, dir, o);
+    if (st == DKHO_OK) st = study_do(s);
+    study_close(s);
+  }
+  mem_free(s);
+  if (st == DKHO_OK) st = gather(dir, out);
+  if (st == DKHO_OK) st = study_tables(dir, *out);
+  return st;
+}
