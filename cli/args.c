@@ -29,9 +29,9 @@ int misuse(const verb *v, const char *fmt, ...) {
   vfprintf(stderr, fmt, args);
   va_end(args);
   if (v)
-    fprintf(stderr, "\nusage: dkho %s %s\n       dkho %s --help tells more\n", v->name, v->usage, v->name);
+    fprintf(stderr, "\nusage: dkho %s %s\n       see dkho %s --help\n", v->name, v->usage, v->name);
   else
-    fputs("\n       dkho --help tells more\n", stderr);
+    fputs("\n       see dkho --help\n", stderr);
   return EXIT_USAGE;
 }
 
@@ -82,10 +82,10 @@ static const opt *find(const opt *opts, const char *name, size_t length) {
 int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv, char ***args, int *nargs) {
   const opt everywhere[] = {
       {"--json", OPT_FLAG, &shared->json, NULL, "print JSON instead of text"},
-      {"--seed", OPT_INT, &shared->seed, "N", "seed of random numbers, where there are any (default 42)"},
+      {"--seed", OPT_INT, &shared->seed, "N", "random seed (default 42)"},
       {"--threads", OPT_INT, &shared->threads, "N", "threads (default: one per core); never changes a result"},
       {"--force", OPT_FLAG, &shared->force, NULL, "replace files that exist (never a run or a study)"},
-      {"--quiet", OPT_FLAG, &shared->quiet, NULL, "no progress (data: and no summary)"},
+      {"--quiet", OPT_FLAG, &shared->quiet, NULL, "no progress display (data: no summary either)"},
       {"--help", OPT_FLAG, &shared->help, NULL, "this text"},
       {0},
   };

@@ -6,12 +6,12 @@
 static int run(int argc, char **argv);
 const verb verb_bench = {
     "bench",
-    "how fast this machine trains and predicts, as a share of its own peak",
+    "measure training and prediction speed, as a share of this machine's peak",
     "[darcy|torus|cavity] [--size small|large] | --scaling [--figure FILE]",
-    "Measures training (batch 16) and prediction (batch 1 and 16) on the benchmark meshes with one thread and with all, in turns,\n"
-    "and among the turns the rate of fused multiply-adds that the cores can do. The share counts the arithmetic that is needed,\n"
-    "nothing recomputed. Times are medians; on a busy machine trust the ratios.\n"
-    "--scaling measures the training time per simplex on tori of 10^4 to 10^6 simplices instead, with noise for data; it takes\n"
+    "Measures training (batch 16) and prediction (batch 1 and 16) on the benchmark meshes with one thread and with all,\n"
+    "interleaved with the peak rate of fused multiply-adds of the same cores. The share of the peak counts necessary\n"
+    "arithmetic only, nothing recomputed. Times are medians; on a busy machine only the ratios are meaningful.\n"
+    "--scaling measures the training time per simplex on tori of 10^4 to 10^6 simplices instead, with random data; it takes\n"
     "a few minutes and 3 GB.\n\n"
     "  dkho bench\n"
     "  dkho bench darcy --size small --seconds 5 --json\n"
@@ -82,12 +82,12 @@ static int run(int argc, char **argv) {
   const opt opts[] = {
       {"--size", OPT_TEXT, &size, "S", "small or large (default: both; with --scaling small)"},
       {"--resolution", OPT_TEXT, &resolution, "R", "smoke or main (default)"},
-      {"--lines", OPT_FLAG, &as_lines, NULL, "one JSON object per task, of the last row alone"},
+      {"--lines", OPT_FLAG, &as_lines, NULL, "one JSON object per task, for the last row only"},
       {"--seconds", OPT_REAL, &seconds, "X", "per measurement (default 2)"},
       {"--scaling", OPT_FLAG, &scaling, NULL, "time per simplex against the number of simplices"},
       {"--largest", OPT_INT, &largest, "N", "simplices of the largest mesh of --scaling (default 1000000)"},
       {"--turns", OPT_INT, &turns, "N", "turns of --scaling through all sizes (default 3)"},
-      {"--figure", OPT_TEXT, &figure, "FILE", "draw --scaling into a .png, .svg or .pdf"},
+      {"--figure", OPT_TEXT, &figure, "FILE", "plot --scaling as .png, .svg or .pdf"},
       {0},
   };
   common shared;

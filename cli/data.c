@@ -7,10 +7,10 @@
 static int run(int argc, char **argv);
 const verb verb_data = {
     "data",
-    "make the data set of a benchmark, or import your own mesh and arrays",
+    "generate the data set of a benchmark, or import your own mesh and arrays",
     "darcy|torus|cavity|heat|reaction -o OUT | import SPEC.json -o OUT",
-    "Writes one container with the complex, all samples, splits, scaling and input descriptors. A sample depends on the\n"
-    "seed and its number alone, never on how many there are or how many threads made them.\n\n"
+    "Writes one container with the complex, all samples, splits, scaling and input descriptors. A sample depends only on\n"
+    "the seed and its number, not on the number of samples or threads.\n\n"
     "  dkho data darcy -o darcy.st                             the paper's 5000 samples\n"
     "  dkho data torus --samples 100 --resolution smoke -o t.st\n"
     "  dkho data import annulus.json -o annulus.st             docs/FORMATS.md has the specification",
@@ -22,8 +22,8 @@ static int run(int argc, char **argv) {
   dkho_generate_options o = {.resolution = "main"};
   int64_t samples = INT64_MIN; /* not given */
   const opt opts[] = {
-      {"-o", OPT_TEXT, &out, "OUT", "the file to write (needed)"},
-      {"--samples", OPT_INT, &samples, "N", "how many samples (default: the benchmark's own number)"},
+      {"-o", OPT_TEXT, &out, "OUT", "the file to write (required)"},
+      {"--samples", OPT_INT, &samples, "N", "number of samples (default: the benchmark's own)"},
       {"--resolution", OPT_TEXT, &o.resolution, "R", "smoke or main (default)"},
       {0},
   };

@@ -12,12 +12,12 @@ enum { SHOWN_MAX = 4, VTU_FILES = 3, PATH_ROOM = 4096 };
 static int run(int argc, char **argv);
 const verb verb_demo = {
     "demo",
-    "the whole path in about two minutes, ending in figures",
+    "from mesh to trained operator and figures in about two minutes",
     "[reaction|darcy|torus|cavity|heat] [-o demo]",
-    "Mesh, data, training, what the result is worth beside simpler predictors and the classical solver, predictions,\n"
-    "pictures. Everything goes to ./demo (or -o); a second call goes on with it.\n"
-    "The default is reaction: blobs of a species that spread and grow on a torus, on the full mesh. It is not linear,\n"
-    "so a straight line through the data does not solve it. The others run on a coarse mesh.\n\n"
+    "Builds the mesh, generates data, trains, compares the result with simpler predictors and the classical solver, and\n"
+    "writes predictions and figures to ./demo (or -o); a second call continues there.\n"
+    "The default is reaction: blobs of a species that spread and grow on a torus, on the full mesh. It is nonlinear, so\n"
+    "linear regression does not solve it. The others run on a coarse mesh.\n\n"
     "  dkho demo\n"
     "  dkho demo darcy -o trial",
     run,
@@ -187,9 +187,9 @@ static int run(int argc, char **argv) {
   dkho_reproduce_options o = {.budget = "demo", .optimizer = "muon", .stop = stop_asked};
   int64_t epochs = 0;
   const opt opts[] = {
-      {"-o", OPT_TEXT, &dir, "DIR", "where everything goes (default: demo)"},
-      {"--samples", OPT_INT, &o.samples, "N", "other than the demo's own number of samples"},
-      {"--epochs", OPT_INT, &epochs, "N", "other than the demo's own number of epochs"},
+      {"-o", OPT_TEXT, &dir, "DIR", "output directory (default: demo)"},
+      {"--samples", OPT_INT, &o.samples, "N", "number of samples (default: the demo's own)"},
+      {"--epochs", OPT_INT, &epochs, "N", "number of epochs (default: the demo's own)"},
       {0},
   };
   common shared;

@@ -11,10 +11,10 @@ const verb verb_eval = {
     "metrics of the selected model of one or several runs",
     "RUN|MODEL.st… [--data FILE] [--split test] [--metric NAME]… [--pair] [--honest]",
     "Predicts a split with the selected model of each run and prints every metric of its target, runs side by side.\n"
-    "--pair adds, for two runs of neighbouring degrees (lower first), how far the models contradict each other:\n"
-    "the mean of |d u - w| / |w|.\n"
-    "--honest adds what a model has to beat: trivial predictors and linear regression on the same training samples, and\n"
-    "the price of a prediction beside a classical solve.\n\n"
+    "--pair adds, for two runs of neighbouring degrees (lower first), how inconsistent the two models are: the mean of\n"
+    "|d u - w| / |w|.\n"
+    "--honest adds baselines (trivial predictors and linear regression on the same training samples) and the cost of a\n"
+    "prediction compared with a classical solve.\n\n"
     "  dkho eval runs/flux\n"
     "  dkho eval runs/full runs/no_dirac runs/no_phase --split val --metric rel_l2 --metric curl_fid\n"
     "  dkho eval runs/flux runs/circulation --pair",
@@ -193,11 +193,11 @@ static int fill(const request *q, table *t) {
 static int run(int argc, char **argv) {
   request q = {.split = "test"};
   const opt opts[] = {
-      {"--data", OPT_TEXT, &q.data, "FILE", "the data set (default: where the run had it; a model file needs it)"},
+      {"--data", OPT_TEXT, &q.data, "FILE", "the data set (default: the run's own path; required for a model file)"},
       {"--split", OPT_TEXT, &q.split, "S", "train, val or test (default)"},
-      {"--metric", OPT_REPEAT, &q.metric, "NAME", "only this metric; may be given again"},
-      {"--pair", OPT_FLAG, &q.pair, NULL, "two runs of neighbouring degrees: their contradiction too"},
-      {"--honest", OPT_FLAG, &q.honest, NULL, "what the first run has to beat, on the test split, and what it costs"},
+      {"--metric", OPT_REPEAT, &q.metric, "NAME", "only this metric; may be repeated"},
+      {"--pair", OPT_FLAG, &q.pair, NULL, "two runs of neighbouring degrees: their inconsistency too"},
+      {"--honest", OPT_FLAG, &q.honest, NULL, "baselines and cost of the first run, on the test split"},
       {0},
   };
   common shared;

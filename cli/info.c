@@ -7,7 +7,7 @@
 static int run(int argc, char **argv);
 const verb verb_info = {
     "info",
-    "what is in a file or a run",
+    "describe a file or a run",
     "FILE|RUN | --model dkho --problem P --target K",
     "Describes a complex, a data set, a model, a checkpoint, a run directory, or a mesh file. With --problem it counts the\n"
     "parameters of a model instead, without any data.\n\n"

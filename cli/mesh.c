@@ -102,7 +102,7 @@ static int run(int argc, char **argv) {
   int64_t interior = 0, modes = 0;
   const opt opts[] = {
       {"-o", OPT_TEXT, &out, "OUT", "write the complex (.st) or its ParaView form (.vtu)"},
-      {"--bases", OPT_INT, &modes, "K", "find K eigenvectors per degree and the harmonic fields, to be kept with it"},
+      {"--bases", OPT_INT, &modes, "K", "compute and store K eigenvectors per degree and the harmonic fields"},
       {"--resolution", OPT_TEXT, &resolution, "R", "smoke or main (default) for the benchmark domains"},
       {"--hole", OPT_REPEAT, &holes, "X,Y,R", "planar: a hole; may be repeated"},
       {"--half", OPT_REAL, &half, "L", "planar: half the side of the square (default 1)"},

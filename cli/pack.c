@@ -7,20 +7,20 @@ static int run_pack(int argc, char **argv);
 static int run_check(int argc, char **argv);
 const verb verb_pack = {
     "pack",
-    "a finished run as a small model file with its card",
+    "pack a finished run into a small model file with a card",
     "RUN -o NAME.st [--data FILE]",
-    "Writes the selected model of a run on benchmark data without its mesh, which is made again whenever the file is "
-    "loaded.\nBeside it: NAME.json, the card (data, configuration, metrics, rows to compare with, hash), and README.md "
-    "with one row for\nevery card in the folder (unless there is one by somebody else).\n\n"
+    "Writes the selected model of a run on benchmark data without its mesh, which is regenerated when the file is\n"
+    "loaded. Also writes NAME.json, the card (data, configuration, metrics, baselines, hash), and README.md with one row\n"
+    "per card in the folder; a README.md that dkho did not write is left alone.\n\n"
     "  dkho pack runs/flux -o models/flux.st\n"
     "  dkho predict models/flux.st --data darcy.st -o fields.st",
     run_pack,
 };
 const verb verb_check = {
     "check",
-    "whether packed models still predict what their cards say",
+    "verify that packed models still predict what their cards say",
     "NAME.st…",
-    "Makes a few test samples of each model again, predicts them, and compares errors and file with the card.\n\n"
+    "Regenerates a few test samples of each model, predicts them, and compares the errors and the file with the card.\n\n"
     "  dkho check models/*.st",
     run_check,
 };
@@ -28,8 +28,8 @@ const verb verb_check = {
 static int run_pack(int argc, char **argv) {
   const char *data = NULL, *out = NULL;
   const opt opts[] = {
-      {"-o", OPT_TEXT, &out, "NAME.st", "where to write (needed)"},
-      {"--data", OPT_TEXT, &data, "FILE", "the data set (default: where the run had it)"},
+      {"-o", OPT_TEXT, &out, "NAME.st", "the file to write (required)"},
+      {"--data", OPT_TEXT, &data, "FILE", "the data set (default: the run's own path)"},
       {0},
   };
   common shared;

@@ -6,7 +6,7 @@
 static int run(int argc, char **argv);
 const verb verb_phase = {
     "phase",
-    "where a model's relation works, beside where the field is large",
+    "compare where a model's relation state is active with where the field is large",
     "RUN|MODEL.st [--data FILE] [--q X] [--zero-diagonal] [--limit N]",
     "Runs the selected model over the test split, records the corrections that its layers apply to the relation state, and\n"
     "compares their size with the size of the reference field: overlap of the top fractions (Dice; lift = Dice / q),\n"
@@ -50,9 +50,9 @@ static int run(int argc, char **argv) {
   const char *data = NULL;
   dkho_phase_options o = {0};
   const opt opts[] = {
-      {"--data", OPT_TEXT, &data, "FILE", "the data set (default: where the run had it; a model file needs it)"},
+      {"--data", OPT_TEXT, &data, "FILE", "the data set (default: the run's own path; required for a model file)"},
       {"--q", OPT_REAL, &o.q, "X", "top fraction (default: the benchmark's)"},
-      {"--zero-diagonal", OPT_FLAG, &o.zero_diagonal, NULL, "smooth by neighbours alone"},
+      {"--zero-diagonal", OPT_FLAG, &o.zero_diagonal, NULL, "smooth over neighbours only"},
       {"--limit", OPT_INT, &o.limit, "N", "only the first N test samples"},
       {0},
   };

@@ -7,7 +7,7 @@
 static int run(int argc, char **argv);
 const verb verb_predict = {
     "predict",
-    "fields of a trained operator, as a container or for ParaView",
+    "predict fields with a trained operator, into a container or for ParaView",
     "RUN|MODEL --data FILE -o OUT",
     "Predicts the samples of a data set on the model's complex. OUT ending in .vtu gives one file per sample (prediction,\n"
     "reference, difference); any other name one container with the tensor 'prediction'.\n\n"
@@ -20,8 +20,8 @@ static int run(int argc, char **argv) {
   const char *data = NULL, *out = NULL, *split = NULL;
   int64_t limit = 0;
   const opt opts[] = {
-      {"--data", OPT_TEXT, &data, "FILE", "data set with the inputs (needed)"},
-      {"-o", OPT_TEXT, &out, "OUT", "where to write (needed)"},
+      {"--data", OPT_TEXT, &data, "FILE", "data set with the inputs (required)"},
+      {"-o", OPT_TEXT, &out, "OUT", "the file to write (required)"},
       {"--split", OPT_TEXT, &split, "S", "train, val or test (default: all samples)"},
       {"--limit", OPT_INT, &limit, "N", "at most N samples (default for .vtu: 4)"},
       {0},

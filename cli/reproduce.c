@@ -6,13 +6,14 @@
 static int run(int argc, char **argv);
 const verb verb_reproduce = {
     "reproduce",
-    "the paper's tables and figures, our numbers beside the printed ones",
+    "regenerate the paper's tables and figures, next to the published numbers",
     "darcy|torus|cavity|all --budget smoke|quick|paper -o DIR",
-    "Makes the data, trains DKHO for every target (--ablations: its variants too), judges, compares with trivial\n"
-    "predictors, linear regression and the classical solver, looks at the phase, and writes table.md, table.csv, result.json\n"
-    "and figures/ in DIR. Says how long it will take before it trains. Stop it at any time: the same command goes on.\n"
+    "Generates the data, trains DKHO for every target (--ablations: its variants too), evaluates it, compares it with\n"
+    "trivial predictors, linear regression and the classical solver, runs the phase diagnostic, and writes table.md,\n"
+    "table.csv, result.json and figures/ in DIR. Prints an estimate of the time before training. Stop it at any time: the\n"
+    "same command continues.\n"
     "Budgets: smoke (a minute, coarse mesh), quick (tens of minutes, a part of the samples and epochs), paper (all of\n"
-    "them, small and large models). heat and reaction, which the paper does not have, work too.\n\n"
+    "them, small and large models). heat and reaction, which are not in the paper, work too.\n\n"
     "  dkho reproduce darcy --budget quick -o quick\n"
     "  dkho reproduce torus --budget smoke --target u --ablations -o trial",
     run,
@@ -34,11 +35,11 @@ static int run(int argc, char **argv) {
   int64_t epochs = 0, batch = 0, warmup = 0;
   const opt opts[] = {
       {"--budget", OPT_TEXT, &o.budget, "B", "smoke, quick (default) or paper"},
-      {"-o", OPT_TEXT, &out, "DIR", "folder of everything that is made"},
+      {"-o", OPT_TEXT, &out, "DIR", "output directory"},
       {"--target", OPT_TEXT, &o.target, "T", "only this target"},
       {"--size", OPT_TEXT, &o.size, "S", "small, large or both (default: small; both for paper)"},
-      {"--ablations", OPT_FLAG, &o.ablations, NULL, "the variants without one component too, with equal budgets"},
-      {"--figures", OPT_TEXT, &o.figures, "LIST", "only these figures, names with commas between (default: all)"},
+      {"--ablations", OPT_FLAG, &o.ablations, NULL, "also train the ablations, with equal budgets"},
+      {"--figures", OPT_TEXT, &o.figures, "LIST", "only these figures, comma-separated (default: all)"},
       {"--samples", OPT_INT, &o.samples, "N", "samples in all (default: the budget's)"},
       {"--epochs", OPT_INT, &epochs, "N", "passes over the training samples (default: the budget's)"},
       {"--batch", OPT_INT, &batch, "N", "samples per step (default: the budget's, or as in dkho train)"},
@@ -53,7 +54,7 @@ static int run(int argc, char **argv) {
   char **args, *text = NULL;
   int nargs, s = parse(&verb_reproduce, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
-  if (nargs != 1 || !out) return misuse(&verb_reproduce, "give one problem (or all) and -o DIR");
+  if (nargs != 1 || !out) return misuse(&verb_reproduce, "expected one problem (or all) and -o DIR");
   if ((s = whole(&verb_reproduce, "--epochs", epochs, 1000000, &o.epochs)) ||
       (s = whole(&verb_reproduce, "--batch", batch, 65536, &o.batch)) ||
       (s = whole(&verb_reproduce, "--warmup", warmup, INT32_MAX, &o.warmup)))
@@ -64,6 +65,6 @@ static int run(int argc, char **argv) {
   meter_end();
   if (status == DKHO_OK) return print_done(out, text, shared.json);
   failed();
-  if (status == DKHO_E_STOPPED) fputs("dkho: the same command goes on from here\n", stderr);
+  if (status == DKHO_E_STOPPED) fputs("dkho: run the same command to continue\n", stderr);
   return EXIT_FAILED;
 }

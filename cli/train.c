@@ -12,7 +12,7 @@ const verb verb_train = {
     "--data FILE --target K -o RUN | --resume RUN",
     "Trains the Dynamic Kuramoto-Hodge Operator for one target of a data set, with the settings the data set recommends\n"
     "(the paper's, for its benchmarks). RUN becomes a directory with config.json, metrics.csv, last.st (checkpoint), best.st\n"
-    "(the selected model) and result.json. Ctrl-C writes a checkpoint and stops; --resume goes on to the same bits.\n\n"
+    "(the selected model) and result.json. Ctrl-C writes a checkpoint and stops; --resume continues bit-identically.\n\n"
     "  dkho train --data darcy.st --target 1 --size small -o runs/flux\n"
     "  dkho train --resume runs/flux\n"
     "  dkho train --data torus.st --target 0 --variant no_phase --epochs 50 -o runs/ablation",
@@ -38,7 +38,7 @@ static int run(int argc, char **argv) {
       {"--data", OPT_TEXT, &data, "FILE", "the data set"},
       {"--target", OPT_TEXT, &o.target, "K", "degree or name of the target (default: the first)"},
       {"-o", OPT_TEXT, &out, "RUN", "directory of the new run"},
-      {"--resume", OPT_TEXT, &resume, "RUN", "go on with a run; its own settings hold"},
+      {"--resume", OPT_TEXT, &resume, "RUN", "continue a run with its own settings"},
       {"--model", OPT_TEXT, &model, "M", "dkho"},
       {"--size", OPT_TEXT, &o.size, "S", "small (h 32, c 2; default) or large (h 64, c 4)"},
       {"--variant", OPT_TEXT, &o.variant, "V", "full (default), no_dirac, no_phase, no_harmonic"},
@@ -50,12 +50,12 @@ static int run(int argc, char **argv) {
       {"--lr", OPT_REAL, &o.lr, "X",
        "peak learning rate (default: the recipe's for adamw, 10 times it for muon, 6 for soap)"},
       {"--weight-decay", OPT_REAL, &o.weight_decay, "X", "decoupled decay"},
-      {"--clip", OPT_REAL, &o.clip, "X", "bound of the gradient norm (default 1; 0: none)"},
+      {"--clip", OPT_REAL, &o.clip, "X", "maximum gradient norm (default 1; 0: no clipping)"},
       {"--warmup", OPT_INT, &warmup, "N", "steps of linear warm-up (default 0)"},
       {"--optimizer", OPT_TEXT, &o.optimizer, "O", "muon (default), adamw (the paper's), soap"},
       {"--schedule", OPT_TEXT, &o.schedule, "S",
-       "of the rate: cosine (default, by epochs), cosine_step, linear, constant"},
-      {"--ema", OPT_REAL, &o.ema, "X", "rate of a running average of the weights (default 0: none)"},
+       "of the learning rate: cosine (default, by epochs), cosine_step, linear, constant"},
+      {"--ema", OPT_REAL, &o.ema, "X", "decay of a running average of the weights (default 0: none)"},
       {"--train-samples", OPT_INT, &o.train_samples, "N", "use the first N training samples only"},
       {"--h", OPT_INT, &h, "N", "content width"},
       {"--c", OPT_INT, &c, "N", "relation width"},
@@ -64,10 +64,9 @@ static int run(int argc, char **argv) {
       {"--modes", OPT_INT, &modes, "N", "columns of the spectral encodings"},
       {"--tau-range", OPT_REAL, &o.tau_range, "X", "latent step 0.02 + X sigmoid(t)"},
       {"--lag-scale", OPT_REAL, &o.lag_scale, "X", "phase lag X tanh(.) (default 1)"},
-      {"--skip-nonfinite", OPT_FLAG, &o.skip_nonfinite, NULL,
-       "leave out a step that is not finite instead of stopping"},
+      {"--skip-nonfinite", OPT_FLAG, &o.skip_nonfinite, NULL, "skip a non-finite step instead of stopping"},
       {"--checkpoint-seconds", OPT_REAL, &o.checkpoint_seconds, "X",
-       "between checkpoints inside an epoch (default 60)"},
+       "time between checkpoints within an epoch (default 60)"},
       {0},
   };
   common shared;
@@ -76,7 +75,8 @@ static int run(int argc, char **argv) {
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs) return misuse(&verb_train, "unexpected argument '%s'", args[0]);
   if (strcmp(model, "dkho") != 0) return misuse(&verb_train, "--model: found '%s', there is dkho", model);
-  if (resume ? out != NULL : !data || !out) return misuse(&verb_train, "give --data FILE and -o RUN, or --resume RUN");
+  if (resume ? out != NULL : !data || !out)
+    return misuse(&verb_train, "expected --data FILE and -o RUN, or --resume RUN");
   static const char *const resumes[] = {"--resume", "--data", "--checkpoint-seconds", NULL};
   if (resume && (s = only(&verb_train, opts, &shared, "a run that is resumed keeps its own settings", resumes)))
     return s;
@@ -96,7 +96,7 @@ static int run(int argc, char **argv) {
   meter_end();
   if (status != DKHO_OK) {
     failed();
-    if (status == DKHO_E_STOPPED) fprintf(stderr, "dkho: go on with: dkho train --resume %s\n", resume ? resume : out);
+    if (status == DKHO_E_STOPPED) fprintf(stderr, "dkho: to continue: dkho train --resume %s\n", resume ? resume : out);
     return EXIT_FAILED;
   }
   return report(resume ? resume : out, shared.json);

@@ -132,7 +132,7 @@ typedef struct kern {
   void (*carrier_back)(int tiles, int c, const real *maps, const real *g_x, const real *turn, size_t ts,
                        const real *g_turn, real *g_pre, size_t ps);
 
-  /* Relation substep (darcy 3.5, 3.10) on tiles first … last-1; M = [ω, γ, λ] [t][3c] on the rows' degree.
+  /* Relation substep (docs/MODEL.md, section 2) on tiles first … last-1; M = [ω, γ, λ] [t][3c] on the rows' degree.
    * out = sin(list·other + s γ⊙θ - λ). */
   void (*rel_sin)(int first, int last, int c, const kern_gather *list, const real *other, real s, const real *theta,
                   const real *maps, real *out);

@@ -1,5 +1,5 @@
-/* fused_relation.c: what joins the simplices, and its reverse. One Dirac–Kuramoto substep over all degrees (darcy 3.5,
- * 3.10), for any metric:
+/* fused_relation.c: what joins the simplices, and its reverse. One Dirac–Kuramoto substep over all degrees
+ * (docs/MODEL.md, section 2), for any metric:
  *   A_k = sin(d θ_{k-1} - γ_k⊙θ_k - λ_k),  B_k = sin(δ θ_{k+1} + γ_k⊙θ_k - λ_k),
  *   θ_k ← θ_k - τ(ω_k + σ_k(δ A_{k+1} + d B_{k-1})).
  * Two sweeps each: residuals everywhere, then updates. Parts that the output cannot feel are left out. Without coupling one
