@@ -65,6 +65,14 @@ var op_synthesis(tape *t, var basis, var c, int64_t channels);
 /* ‖p - y‖₂ / max(‖y‖₂, eps) over all entries, [1 × 1]. y gets no gradient. Its derivative at p = y is taken as 0. */
 var op_rel_l2(tape *t, var p, var y, double eps);
 
+/* y = x where x > 0, slope·x elsewhere. */
+var op_relu(tape *t, double slope, var x);
+var op_gate(tape *t, var a, var b); /* a ⊙ SiLU(b), SiLU(x) = x sigmoid(x); one shape */
+
+/* y_no = Σ_d branch_od trunk_nod + bias_o: branch [1 × O·D], trunk [N × O·D], bias [1 × O]; d runs fastest. */
+var op_contract(tape *t, var branch, var trunk, var bias);
+var op_reshape(tape *t, var x, int64_t rows, int64_t cols); /* the same numbers in the same order */
+
 /* MLP(i, w, o): NAME.lin1, GELU, NAME.norm, NAME.lin2, of [x_1 | … | x_n]. */
 var op_mlp(tape *t, const char *name, int n, const var *x);
 
