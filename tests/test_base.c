@@ -1,11 +1,13 @@
 /* test_base.c: memory, arenas, threads, random numbers, error texts and the report sink. */
 #include "scratch.h"
 
+#include "base/finite.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/report.h"
 #include "base/rng.h"
 
+#include <float.h>
 #include <math.h>
 #include <time.h>
 
@@ -365,13 +367,41 @@ static void test_report(void **state) {
   assert_int_equal(h.calls, 3);
 }
 
+/* Wherever it stands in an array of whatever length, the first offender is found; the extremes of finite numbers are none. */
+static void test_finite(void **state) {
+  (void)state;
+  enum { MOST = 200 };
+  static const double wrong[] = {NAN, INFINITY, -INFINITY};
+  float single[MOST];
+  double pair[MOST];
+  for (int n = 0; n <= MOST; n++) {
+    for (int i = 0; i < MOST; i++) {
+      single[i] = i % 3 == 0 ? FLT_MAX : i % 3 == 1 ? -FLT_MAX : FLT_TRUE_MIN;
+      pair[i] = i % 3 == 0 ? DBL_MAX : i % 3 == 1 ? -DBL_MAX : DBL_TRUE_MIN;
+    }
+    assert_int_equal(finite_until_f32(single, n), n);
+    assert_int_equal(finite_until_f64(pair, n), n);
+    for (int at = n - 1; at >= 0; at--) { /* backwards: later offenders stay */
+      single[at] = (float)wrong[at % 3], pair[at] = wrong[at % 3];
+      assert_int_equal(finite_until_f32(single, n), at);
+      assert_int_equal(finite_until_f64(pair, n), at);
+    }
+    for (int at = 0; at < n; at++) { /* alone */
+      for (int i = 0; i < n; i++) single[i] = 1, pair[i] = 1;
+      single[at] = (float)wrong[at % 3], pair[at] = wrong[at % 3];
+      assert_int_equal(finite_until_f32(single, n), at);
+      assert_int_equal(finite_until_f64(pair, n), at);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_mem),         cmocka_unit_test(test_mem_refusals), cmocka_unit_test(test_arena),
       cmocka_unit_test(test_pool_same),   cmocka_unit_test(test_pool_short),   cmocka_unit_test(test_pool_failure),
       cmocka_unit_test(test_pool_create), cmocka_unit_test(test_rng_known),    cmocka_unit_test(test_rng_moments),
       cmocka_unit_test(test_rng_below),   cmocka_unit_test(test_rng_permute),  cmocka_unit_test(test_rng_streams),
-      cmocka_unit_test(test_status),      cmocka_unit_test(test_report),
+      cmocka_unit_test(test_status),      cmocka_unit_test(test_report),       cmocka_unit_test(test_finite),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

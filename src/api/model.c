@@ -1,12 +1,13 @@
 /* model.c: trained operators of the public header. */
 #include "api/api.h"
+#include "base/finite.h"
 #include "study/pack.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* An engine with its threads; a call takes one from the shelf and puts it back, so calls may overlap. */
 typedef struct desk {
@@ -160,22 +161,13 @@ static float *place(void *ctx, int64_t i) {
   return c->out + i * extent(c->m, c->m->o->target);
 }
 
-static int64_t first_bad(const float *x, int64_t n) {
-  int64_t i = 0;
-  while (i < n && isfinite(x[i])) i++;
-  return i;
-}
-
 /* Names the first input value that is not finite: it would spread over the prediction unseen. */
 static dkho_status check_inputs(const dkho_model *m, int64_t batch, const void *const *inputs) {
   for (int i = 0; i < m->inputs; i++) {
     const data_field *f = &m->o->spec.field[m->input[i]];
     if (!inputs[i]) return fail(DKHO_E_INPUT, "input '%s' is missing", f->name);
-    int64_t each = extent(m, m->input[i]), n = batch * each, bad = 0;
-    if (f->role == DATA_GLOBAL)
-      while (bad < n && isfinite(((const double *)inputs[i])[bad])) bad++;
-    else
-      bad = first_bad(inputs[i], n);
+    int64_t each = extent(m, m->input[i]), n = batch * each;
+    int64_t bad = f->role == DATA_GLOBAL ? finite_until_f64(inputs[i], n) : finite_until_f32(inputs[i], n);
     if (bad < n)
       return fail(DKHO_E_NONFINITE, "input '%s' of sample %lld: value %lld is not finite", f->name,
                   (long long)(bad / each), (long long)(bad % each));
@@ -184,7 +176,7 @@ static dkho_status check_inputs(const dkho_model *m, int64_t batch, const void *
 }
 
 static dkho_status check_output(const dkho_model *m, int64_t batch, const float *out) {
-  int64_t each = extent(m, m->o->target), n = batch * each, bad = first_bad(out, n);
+  int64_t each = extent(m, m->o->target), n = batch * each, bad = finite_until_f32(out, n);
   return bad == n ? DKHO_OK
                   : fail(DKHO_E_NONFINITE, "prediction of sample %lld: value %lld is not finite",
                          (long long)(bad / each), (long long)(bad % each));
@@ -225,6 +217,10 @@ static dkho_status to_container(void *ctx, int complex, int64_t count, const int
   return st_write(s->w, prediction, (size_t)(count * extent(s->m, s->m->o->target)) * sizeof *prediction);
 }
 
+static void name_vtu(const sink *s, int64_t sample, char path[PATH_LIMIT]) {
+  snprintf(path, PATH_LIMIT, "%.*s-%06lld.vtu", (int)strlen(s->path) - 4, s->path, (long long)sample);
+}
+
 /* NAME.vtu becomes NAME-000123.vtu, with the prediction, the reference and their difference. */
 static dkho_status to_vtu(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   sink *s = ctx;
@@ -234,19 +230,20 @@ static dkho_status to_vtu(void *ctx, int complex, int64_t count, const int64_t *
   double *values;
   if (!MEM_NEW(values, 3 * n)) return DKHO_E_MEMORY;
   dkho_status status = DKHO_OK;
-  for (int64_t i = 0; status == DKHO_OK && i < count && s->written < s->limit; i++, s->written++) {
+  for (int64_t i = 0; status == DKHO_OK && i < count && s->written < s->limit; i++) {
     const float *p = prediction + i * n, *y = dataset_value(s->d, o->target, sample[i]);
     for (int64_t k = 0; k < n; k++) {
       values[k] = (double)p[k], values[n + k] = (double)y[k];
       values[2 * n + k] = values[k] - values[n + k];
     }
     char path[PATH_LIMIT];
-    snprintf(path, sizeof path, "%.*s-%06lld.vtu", (int)strlen(s->path) - 4, s->path, (long long)sample[i]);
+    name_vtu(s, sample[i], path);
     dkho_field fields[3] = {{"prediction", t->degree, t->channels, values},
                             {"reference", t->degree, t->channels, values + n},
                             {"difference", t->degree, t->channels, values + 2 * n}};
     dkho_complex view = {.c = o->site[complex].own};
     status = dkho_complex_export(&view, path, s->force, 3, fields);
+    s->written += status == DKHO_OK;
   }
   mem_free(values);
   return status;
@@ -268,8 +265,19 @@ static int is_vtu(const char *path) {
   return strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".vtu") == 0;
 }
 
+/* All files or none. */
+static dkho_status predict_vtu(sink *s, judge *j, int64_t count, const int64_t *sample) {
+  char path[PATH_LIMIT];
+  dkho_status status = judge_predict(j, s->m->o->value, count, sample, "predicting", to_vtu, s);
+  for (int64_t i = 0; status != DKHO_OK && i < s->written; i++) {
+    name_vtu(s, sample[i], path);
+    unlink(path);
+  }
+  return status;
+}
+
 static dkho_status predict_all(sink *s, judge *j, int64_t count, const int64_t *sample) {
-  if (is_vtu(s->path)) return judge_predict(j, s->m->o->value, count, sample, "predicting", to_vtu, s);
+  if (is_vtu(s->path)) return predict_vtu(s, j, count, sample);
   if (s->m->o->sites != 1) return fail(DKHO_E_INPUT, "predictions on several complexes go to .vtu files only");
   dkho_status status = open_container(s, count, sample);
   if (status == DKHO_OK) status = judge_predict(j, s->m->o->value, count, sample, "predicting", to_container, s);
@@ -306,10 +314,12 @@ dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split
   TRY_GOTO(oper_matches(m->o, d));
   TRY_GOTO(choose(d, split, &all, &sample, &count));
   if (limit > 0 && limit < count) count = limit;
+  TRY_GOTO(dataset_prove(d, is_vtu(path) ? m->o->target : -1, count, sample)); /* only .vtu files hold the reference */
   TRY_GOTO(pool_create(&p, threads));
   TRY_GOTO(judge_create(&j, m->o, d, p));
   sink out = {.m = m, .d = d, .path = path, .force = force, .limit = limit > 0 ? limit : INT64_MAX};
   s = predict_all(&out, j, count, sample);
+  if (s == DKHO_E_NONFINITE) fail_prefix(s, "%s", path);
 done:
   judge_free(j);
   pool_free(p);

@@ -1,9 +1,10 @@
 /* dataset.c: reading a data set: every tensor is compared with the description before anything is used. */
 #include "data/data_impl.h"
 #include "base/file.h"
+#include "base/finite.h"
 
 #include <assert.h>
-#include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct dataset {
   const st_tensor **harmonic; /* [complex][degree], or NULL */
   const int64_t *split[DATA_SPLITS];
   int64_t splits[DATA_SPLITS];
+  _Atomic unsigned char *proven; /* [field][sample]: 1 once its values are known to be finite */
   arena mem;
 };
 
@@ -82,12 +84,10 @@ dkho_status data_check_harmonic(const char *path, const data_field *target, int 
 }
 
 static dkho_status check_finite(const dataset *d, const st_tensor *t) {
-  const double *v = t->data;
-  for (uint64_t i = 0; i < t->count; i++)
-    if (!isfinite(v[i]))
-      return fail(DKHO_E_NONFINITE, "%s: %s: element %llu is not finite", st_path(d->file), t->name,
-                  (unsigned long long)i);
-  return DKHO_OK;
+  int64_t n = (int64_t)t->count, bad = finite_until_f64(t->data, n);
+  return bad == n
+             ? DKHO_OK
+             : fail(DKHO_E_NONFINITE, "%s: %s: element %lld is not finite", st_path(d->file), t->name, (long long)bad);
 }
 
 static dkho_status load_complexes(dataset *d) {
@@ -139,7 +139,8 @@ static dkho_status load_fields(dataset *d) {
   for (int ci = 0; ci < d->spec.complexes; ci++)
     for (int i = 0; i < d->spec.fields; i++)
       if (ci == 0 || d->spec.field[i].role != DATA_GLOBAL) TRY(load_field(d, ci, i));
-  return DKHO_OK;
+  /* now the samples are known to be there */
+  return ARENA_NEW(&d->mem, d->proven, fields * (size_t)d->total + 1) ? DKHO_OK : DKHO_E_MEMORY;
 }
 
 static dkho_status load_harmonic(dataset *d) {
@@ -297,6 +298,28 @@ const double *dataset_global(const dataset *d, int field, int64_t sample) {
 const double *dataset_static(const dataset *d, int field, int ci) {
   assert(d->spec.field[field].role == DATA_STATIC);
   return d->value[(size_t)ci * (size_t)d->spec.fields + (size_t)field];
+}
+
+dkho_status dataset_prove_value(const dataset *d, int field, int64_t sample) {
+  const data_field *f = &d->spec.field[field];
+  _Atomic unsigned char *known = &d->proven[(size_t)field * (size_t)d->total + (size_t)sample];
+  if (atomic_load_explicit(known, memory_order_relaxed)) return DKHO_OK;
+  int ci;
+  int64_t row;
+  dataset_locate(d, sample, &ci, &row);
+  int64_t n = d->c[ci]->n[f->degree] * f->channels, bad = finite_until_f32(dataset_value(d, field, sample), n);
+  if (bad < n)
+    return fail(DKHO_E_NONFINITE, "%s: field %s: sample %lld: element %lld is not finite", st_path(d->file), f->name,
+                (long long)sample, (long long)bad);
+  atomic_store_explicit(known, 1, memory_order_relaxed);
+  return DKHO_OK;
+}
+
+dkho_status dataset_prove(const dataset *d, int target, int64_t count, const int64_t *sample) {
+  for (int64_t s = 0; s < count; s++)
+    for (int i = 0; i < d->spec.fields; i++)
+      if (i == target || d->spec.field[i].role == DATA_INPUT) TRY(dataset_prove_value(d, i, sample[s]));
+  return DKHO_OK;
 }
 
 void dataset_inputs(const dataset *d, int64_t sample, const float **in, const double **global) {

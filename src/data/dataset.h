@@ -76,6 +76,11 @@ dkho_status dataset_need_target(const dataset *d, const char *name, int *field);
 const float *dataset_value(const dataset *d, int field, int64_t sample);   /* input, target: n × channels, unscaled */
 const double *dataset_global(const dataset *d, int field, int64_t sample); /* channels, unscaled */
 const double *dataset_static(const dataset *d, int field, int ci);         /* n × channels */
+/* Whether the inputs of these samples, and this target of them (-1: none), are finite; the error names file, field, sample and
+ * element. A field of a sample is looked at once, the answer is remembered: prove samples where work on them begins. (Globals,
+ * statics and bases are proven when the data set is opened.) */
+dkho_status dataset_prove(const dataset *d, int target, int64_t count, const int64_t *sample);
+dkho_status dataset_prove_value(const dataset *d, int field, int64_t sample); /* one field of role input or target */
 /* in[] and global[] of one sample, as features_eval wants them; either may be NULL. */
 void dataset_inputs(const dataset *d, int64_t sample, const float **in, const double **global);
 /* Says that the inputs of a sample and this target of it will be read soon: the system may fetch them meanwhile. */

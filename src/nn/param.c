@@ -1,6 +1,7 @@
 /* param.c: the parameter table; see param.h. */
 #include "nn/param.h"
 
+#include "base/finite.h"
 #include "base/rng.h"
 
 #include <assert.h>
@@ -128,13 +129,14 @@ void params_init(const params *p, uint64_t seed, real *value) {
   }
 }
 
-/* Eight sums of 0·x: zero unless some x is not finite. */
+int64_t params_finite_until(const real *x, int64_t n) {
+#ifdef DKHO_REAL_DOUBLE
+  return finite_until_f64(x, n);
+#else
+  return finite_until_f32(x, n);
+#endif
+}
+
 int params_finite(const real *x, int64_t n) {
-  real sum[8] = {0};
-  for (int64_t i = 0; i + 8 <= n; i += 8)
-    for (int j = 0; j < 8; j++) sum[j] += 0 * x[i + j];
-  for (int64_t i = n / 8 * 8; i < n; i++) sum[0] += 0 * x[i];
-  for (int j = 0; j < 8; j++)
-    if (!(sum[j] == 0)) return 0;
-  return 1;
+  return params_finite_until(x, n) == n;
 }

@@ -53,6 +53,7 @@ int64_t params_live(const params *p);                 /* number of parameters th
 dkho_status params_slab(const params *p, real **out); /* zeroed, owned by the caller (mem_free) */
 /* Fills the slab: tensor i from stream (seed, RNG_INIT, i), so a tensor's start depends on its place and size alone. */
 void params_init(const params *p, uint64_t seed, real *value);
-int params_finite(const real *x, int64_t n); /* all of them? */
+int64_t params_finite_until(const real *x, int64_t n); /* index of the first that is not finite, or n */
+int params_finite(const real *x, int64_t n);           /* all of them? */
 
 #endif

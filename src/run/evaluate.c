@@ -2,6 +2,7 @@
 #include "run/evaluate.h"
 
 #include "base/clock.h"
+#include "base/finite.h"
 #include "base/report.h"
 
 #include <math.h>
@@ -70,8 +71,17 @@ static int64_t run_length(const judge *j, int64_t from, int64_t count, const int
   return n;
 }
 
+/* Nothing that is not finite leaves: neither into a file nor into a score. */
+static dkho_status check_chunk(const judge *j, int complex, int64_t count, const int64_t *sample) {
+  int64_t each = extent(j, complex), n = count * each, bad = finite_until_f32(j->chunk, n);
+  return bad == n ? DKHO_OK
+                  : fail(DKHO_E_NONFINITE, "prediction of '%s', sample %lld: element %lld is not finite",
+                         target_of(j)->name, (long long)sample[bad / each], (long long)(bad % each));
+}
+
 dkho_status judge_predict(judge *j, const real *weights, int64_t count, const int64_t *sample, const char *label,
                           judge_take take, void *ctx) {
+  TRY(dataset_prove(j->d, -1, count, sample));
   for (int i = 0; i < j->o->sites; i++) runner_bind(j->run[i], weights);
   for (int64_t at = 0, n; at < count; at += n) {
     int complex = 0;
@@ -79,6 +89,7 @@ dkho_status judge_predict(judge *j, const real *weights, int64_t count, const in
     chunk_job job = {j, complex, sample + at};
     runner_batch b = {.count = n, .sample = sample + at, .inputs = inputs, .out = place, .ctx = &job};
     TRY(runner_predict(j->run[complex], &b));
+    TRY(check_chunk(j, complex, n, sample + at));
     TRY(take(ctx, complex, n, sample + at, j->chunk));
     if (label) report_progress(label, (uint64_t)(at + n), (uint64_t)count, NULL);
   }

@@ -343,10 +343,13 @@ static dkho_status end_epoch(trainer *t) {
   double error, lr = lr_at(t->cfg->schedule, t->cfg->lr, &(lr_clock){t->epoch, t->cfg->epochs, 0, steps});
   char path[PATH_LIMIT];
   lr *= lr_warmup(t->epoch * steps, t->cfg->warmup);
-  TRY(judge_rel_l2(t->judge, selected(t), t->vals, t->val, &error));
-  if (!isfinite(error) && !t->cfg->skip_nonfinite)
-    return fail(DKHO_E_NONFINITE, "%s: the validation error after epoch %lld is not finite", t->dir,
-                (long long)t->epoch + 1);
+  dkho_status s = judge_rel_l2(t->judge, selected(t), t->vals, t->val, &error);
+  if (s == DKHO_E_NONFINITE && t->cfg->skip_nonfinite)
+    error = NAN;
+  else if (s != DKHO_OK)
+    return s == DKHO_E_NONFINITE
+               ? fail_prefix(s, "%s: the validation error after epoch %lld", t->dir, (long long)t->epoch + 1)
+               : s;
   double *h = t->history + t->epoch * COLUMNS;
   h[0] = (double)t->epoch + 1, h[1] = lr, h[2] = t->loss_sum / (double)t->step, h[3] = error;
   h[4] = t->seconds + clock_now() - t->started;
