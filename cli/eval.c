@@ -72,6 +72,7 @@ static int evaluate(const request *q, const char *name, json_t **out) {
   dkho_text_free(text);
   json_object_del(*out, "rel_l2_each");
   keep_wanted(q, json_object_get(*out, "metrics"));
+  keep_wanted(q, json_object_get(*out, "counted"));
   return EXIT_DONE;
 }
 
@@ -94,6 +95,7 @@ static int add_honest(const request *q, table *t) {
   size_t i;
   json_array_foreach(json_object_get(t->honest, "rows"), i, row) {
     keep_wanted(q, json_object_get(row, "metrics"));
+    keep_wanted(q, json_object_get(row, "counted"));
     if (t->columns == COLUMNS_MAX) continue;
     t->name[t->columns] = json_text(row, "name");
     t->result[t->columns++] = json_incref(row);
@@ -118,6 +120,21 @@ static void print_metric(const table *t, const char *key) {
       printf(" %14s", v ? "n/a" : "-");
   }
   putchar('\n');
+}
+
+/* Figures that not every sample has a part in. */
+static void print_counted(const table *t) {
+  for (int r = 0; r < t->runs; r++) {
+    const char *key;
+    json_t *counted;
+    int samples = (int)json_integer_value(json_object_get(t->result[r], "samples"));
+    json_object_foreach(json_object_get(t->result[r], "counted"), key, counted) {
+      int n = (int)json_integer_value(counted);
+      if (n > 0 && n < samples)
+        printf("%s, %s: mean over %d of %d samples; in the others what it refers to vanishes\n", t->name[r], key, n,
+               samples);
+    }
+  }
 }
 
 static void print_cost(const json_t *cost) {
@@ -161,6 +178,7 @@ static void print_table(const table *t) {
     json_object_foreach(json_object_get(t->result[r], "metrics"), key, value)
       if (!printed(t, r, key)) print_metric(t, key);
   }
+  print_counted(t);
   if (t->paired) printf("%-18s %14.5g\n", "pair", t->pair);
   print_seconds(t, "predict, s", "predict_seconds");
   print_seconds(t, "judge, s", "judge_seconds");

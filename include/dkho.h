@@ -169,8 +169,10 @@ typedef struct dkho_field_info {
 } dkho_field_info;
 DKHO_API int dkho_dataset_fields(const dkho_dataset *d);
 DKHO_API dkho_status dkho_dataset_field(const dkho_dataset *d, int field, dkho_field_info *out);
-DKHO_API int dkho_dataset_find(const dkho_dataset *d, const char *name);                   /* -1: none */
-DKHO_API const void *dkho_dataset_value(const dkho_dataset *d, int field, int64_t sample); /* borrowed, unscaled */
+DKHO_API int dkho_dataset_find(const dkho_dataset *d, const char *name); /* -1: none */
+/* Borrowed, unscaled; NULL for a field or sample that is not there, a static field, or (dkho_error says where) values that are
+ * not all finite. */
+DKHO_API const void *dkho_dataset_value(const dkho_dataset *d, int field, int64_t sample);
 
 /* ---- Training -------------------------------------------------------------------------------------------------------
  * A run is a directory: config.json, manifest.json, metrics.csv, last.st (checkpoint), best.st (the selected model),

@@ -68,7 +68,7 @@ static double value(const bench *b, const char *key) {
   int i = metrics_find(b->m, key);
   if (i < 0) fail_msg("no metric %s", key);
   metrics_sample(b->m, b->p, b->y, b->work, v);
-  metrics_reduce(b->m, 1, v, joined);
+  metrics_reduce(b->m, 1, v, joined, NULL);
   return joined[i];
 }
 
@@ -217,9 +217,12 @@ static void joined(void **state) {
   double v[3][METRICS_MAX] = {{0}}, flat[3 * METRICS_MAX], out[METRICS_MAX];
   v[0][i] = 0.25, v[1][i] = NAN, v[2][i] = 0.75;
   for (int s = 0; s < 3; s++) memcpy(flat + s * n, v[s], (size_t)n * sizeof *flat);
-  metrics_reduce(b.m, 3, flat, out);
+  int64_t counted[METRICS_MAX];
+  metrics_reduce(b.m, 3, flat, out, counted);
   assert_true(out[i] == 0.5);
-  metrics_reduce(b.m, 1, flat + n, out);
+  for (int k = 0; k < n; k++) assert_int_equal(counted[k], k == i ? 2 : 3);
+  metrics_reduce(b.m, 1, flat + n, out, counted);
+  assert_int_equal(counted[i], 0);
   assert_true(isnan(out[i]) && !isnan(out[0]));
   close_bench(&b);
 }

@@ -36,7 +36,7 @@ static void judge(const metrics *m, const st_tensor *pred, const st_tensor *targ
   for (int64_t s = 0; s < samples; s++)
     metrics_sample(m, (const double *)pred->data + s * entries, (const double *)target->data + s * entries, work,
                    values + s * metrics_count(m));
-  metrics_reduce(m, samples, values, result);
+  metrics_reduce(m, samples, values, result, NULL);
   mem_free(work);
   mem_free(values);
 }

@@ -73,7 +73,54 @@ static void test_predict_output(void **state) {
   dkho_model_free(m);
 }
 
+/* A reference that is not finite neither leaves a score silently nor enters a training; a sample outside the splits in use does no
+ * harm. */
+static void test_references(void **state) {
+  (void)state;
+  dkho_dataset *d;
+  char path[128], *json = NULL;
+  dkho_train_options o = api_options();
+  o.target = "q";
+  FINE(dkho_dataset_open(&d, w.data));
+  static const char *const split[] = {"train", "val", "test"};
+  for (int s = 0; s < 3; s++) {
+    int64_t count, last = 0;
+    const int64_t *sample = dkho_dataset_split(d, split[s], &count);
+    char words[64];
+    last = sample[count - 1];
+    for (int input = 0; input < 2; input++) {
+      dkho_field_info f;
+      FINE(dkho_dataset_field(d, dkho_dataset_find(d, input ? "f" : "q"), &f));
+      poison(w.data, bad, input ? "c0/in/f" : "c0/target/q", last * f.rows * f.channels + 5, s == 1 ? INFINITY : NAN);
+      snprintf(words, sizeof words, "bad.st: field %s: sample %lld: element 5 is not finite", f.name, (long long)last);
+      REFUSED(DKHO_E_NONFINITE, dkho_train(bad, scratch_path(path, w.out, "run"), &o), words);
+      assert_int_equal(scratch_count(w.out), 0);
+      dkho_dataset *damaged;
+      FINE(dkho_dataset_open(&damaged, bad));
+      int field = dkho_dataset_find(damaged, f.name);
+      assert_null(dkho_dataset_value(damaged, field, last));
+      assert_non_null(strstr(dkho_error(), words));
+      assert_non_null(dkho_dataset_value(damaged, field, last == 0 ? 1 : 0));
+      dkho_dataset_free(damaged);
+      scratch_path(path, w.run, "best.st");
+      REFUSED(DKHO_E_NONFINITE, dkho_evaluate(path, bad, split[s], 2, &json), words);
+      assert_null(json);
+      if (s == 2) REFUSED(DKHO_E_NONFINITE, dkho_honesty(path, bad, 1, &json), words);
+      if (s == 2) REFUSED(DKHO_E_NONFINITE, dkho_phase(path, bad, 1, NULL, &json), words);
+      FINE(dkho_evaluate(path, bad, split[(s + 1) % 3], 2, &json));
+      dkho_text_free(json);
+      json = NULL;
+    }
+  }
+  dkho_dataset_free(d);
+  poison(w.data, bad, "c0/target/p", 0, NAN); /* another target than the one in use */
+  FINE(dkho_train(bad, scratch_path(path, w.out, "run"), &o));
+  api_remove(path);
+  scratch_walk(w.out, 1);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_predict_inputs), cmocka_unit_test(test_predict_output)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_predict_inputs), cmocka_unit_test(test_predict_output),
+                                     cmocka_unit_test(test_references)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -119,7 +119,7 @@ const void *dkho_dataset_value(const dkho_dataset *d, int field, int64_t sample)
     return dataset_global(d->d, field, sample);
   case DATA_INPUT:
   case DATA_TARGET:
-    return dataset_value(d->d, field, sample);
+    return dataset_prove_value(d->d, field, sample) == DKHO_OK ? dataset_value(d->d, field, sample) : NULL;
   default:
     return NULL;
   }

@@ -105,6 +105,7 @@ typedef struct error_sum {
 static dkho_status add_errors(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   error_sum *e = ctx;
   int64_t n = extent(e->j, complex);
+  TRY(dataset_prove(e->j->d, e->j->o->target, count, sample));
   for (int64_t i = 0; i < count; i++) {
     double error = metric_field_error(n, prediction + i * n, dataset_value(e->j->d, e->j->o->target, sample[i]));
     if (error < 0) continue;

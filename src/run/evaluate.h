@@ -27,7 +27,7 @@ dkho_status judge_predict(judge *j, const real *weights, int64_t count, const in
 
 /* Mean over the samples of ‖p - y‖ / max(‖y‖, 1e-12). */
 dkho_status judge_rel_l2(judge *j, const real *weights, int64_t count, const int64_t *sample, double *out);
-/* All metrics of a list over the samples as a JSON object {"samples": n, "metrics": {key: value, …}, "rel_l2_each": […]}.
+/* All metrics of a list over the samples as a JSON object {"samples": n, "metrics": {key: value, …}, "counted": {key: n, …}, "rel_l2_each": […]}.
  * seconds (or NULL): spent predicting, and on the metrics. */
 dkho_status judge_metrics(judge *j, const real *weights, const char *list, int64_t count, const int64_t *sample,
                           json_t **out, double seconds[2]);

@@ -164,6 +164,8 @@ dkho_status honest_rows(const dataset *d, int target, const char *list, int64_t 
   h.start = find_start(&h);
   *out = NULL;
   if (!h.samples) return fail(DKHO_E_INPUT, "split '%s' has no samples", data_split_name(split));
+  TRY(dataset_prove(d, target, h.trains, h.train));
+  TRY(dataset_prove(d, target, h.samples, h.sample));
   if (!(h.rows = json_array())) return fail(DKHO_E_MEMORY, "no memory for a JSON array");
   report_progress("rows to compare with", 0, 1, NULL);
   dkho_status s = all_rows(&h);

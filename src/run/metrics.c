@@ -510,7 +510,7 @@ void metrics_sample(const metrics *m, const double *p, const double *y, double *
   for (int i = 0; i < m->count; i++) value[i] = m->def[i].sample(&v, &m->def[i]);
 }
 
-void metrics_reduce(const metrics *m, int64_t samples, const double *values, double *result) {
+void metrics_reduce(const metrics *m, int64_t samples, const double *values, double *result, int64_t *counted) {
   for (int i = 0; i < m->count; i++) {
     double sum = 0;
     int64_t there = 0;
@@ -518,6 +518,7 @@ void metrics_reduce(const metrics *m, int64_t samples, const double *values, dou
       double v = values[s * m->count + i];
       if (!isnan(v)) sum += v, there++;
     }
+    if (counted) counted[i] = there;
     result[i] = NAN;
     if (!there) continue;
     sum /= (double)there;

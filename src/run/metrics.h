@@ -36,8 +36,9 @@ size_t metrics_work(const metrics *m);               /* doubles of scratch that 
  * vanishes: a part or derivative of y whose norm is at most 1e-5 of y's, a range of values at most 1e-5 of the largest, y = 0.
  * Thread-safe with separate work. */
 void metrics_sample(const metrics *m, const double *p, const double *y, double *work, double *value);
-/* Joins `samples` rows of metrics_count values in order, leaving out NaN; NaN when there is nothing else. */
-void metrics_reduce(const metrics *m, int64_t samples, const double *values, double *result);
+/* Joins `samples` rows of metrics_count values in order, leaving out NaN; NaN when there is nothing else. counted (or NULL):
+ * how many samples each result rests on. */
+void metrics_reduce(const metrics *m, int64_t samples, const double *values, double *result, int64_t *counted);
 
 /* The pieces, for diagnostics and tests. All floors as in the specification of each benchmark. */
 double metric_rel_l2(int64_t n, const double *p, const double *y, double floor);

@@ -56,6 +56,7 @@ dkho_status pace_measure(double *out, const dataset *d, const run_config *cfg, p
     if (here) break;
   }
   if (!s.count) return fail(DKHO_E_INPUT, "no training samples on the first complex");
+  TRY(dataset_prove(d, cfg->oper.target, s.count, s.sample));
   TRY(oper_create(&o, d, &cfg->oper));
   s.o = o;
   dkho_status st = params_slab(o->p, &s.gradient);

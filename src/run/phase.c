@@ -216,6 +216,7 @@ dkho_status phase_run(phase_result *out, oper *o, const dataset *d, int64_t coun
                       const phase_request *request) {
   *out = (phase_result){0};
   TRY(check(o, d, count, request));
+  TRY(dataset_prove(d, o->target, count, sample));
   recorder r = {.o = o, .d = d, .s = &o->site[0], .out = out};
   r.rule = find_rule(dataset_info(d)->problem, o->cfg.target);
   out->score = r.rule->what, out->degree = o->cfg.target, out->zero_diagonal = request->zero_diagonal;

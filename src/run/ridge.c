@@ -105,6 +105,7 @@ dkho_status ridge_create(ridge **out, const dataset *d, int64_t trains, const in
   *out = NULL;
   if (dataset_complexes(d) != 1)
     return fail(DKHO_E_INPUT, "linear regression needs data on one complex, found %d", dataset_complexes(d));
+  TRY(dataset_prove(d, -1, trains, train));
   if (!MEM_NEW(r, 1)) return DKHO_E_MEMORY;
   r->d = d, r->trains = trains, r->train = train, r->threads = threads;
   for (int i = 0; i < dataset_fields(d); i++)
@@ -181,6 +182,8 @@ static dkho_status solve(const ridge *r, double lambda, int64_t count, double *w
 
 dkho_status ridge_predict(const ridge *r, int target, double lambda, int64_t count, const int64_t *sample, float *out) {
   double *weight, *room = NULL;
+  TRY(dataset_prove(r->d, target, r->trains, r->train));
+  TRY(dataset_prove(r->d, -1, count, sample));
   if (!MEM_NEW(weight, r->trains * count)) return DKHO_E_MEMORY;
   dkho_status s = MEM_NEW(room, r->trains * r->trains) ? DKHO_OK : DKHO_E_MEMORY;
   if (s == DKHO_OK) s = gram(r, count, sample, weight);
@@ -205,6 +208,8 @@ static double mean_error(const ridge *r, int target, int64_t count, const int64_
 dkho_status ridge_choose(const ridge *r, int target, int64_t count, const int64_t *sample, double *lambda,
                          double *error) {
   if (count > RIDGE_VAL) count = RIDGE_VAL;
+  TRY(dataset_prove(r->d, target, r->trains, r->train));
+  TRY(dataset_prove(r->d, target, count, sample));
   int64_t n = entries(r->d, &dataset_field(r->d)[target]);
   double trace = 0, best = INFINITY, *cross = NULL, *weight = NULL, *room = NULL;
   float *p = NULL;

@@ -14,6 +14,7 @@ struct scorer {
   double *value;  /* room × count */
   double **work;  /* per worker: prediction and target in double, then the metrics' scratch */
   double *result; /* count */
+  int64_t *counted;
   /* of the chunk at hand */
   int complex;
   const int64_t *sample;
@@ -65,7 +66,7 @@ static dkho_status open_scorer(scorer *s, const char *list) {
   }
   s->count = metrics_count(s->list[0]);
   if (!ARENA_NEW(&s->mem, s->work, pool_width(s->threads)) || !ARENA_NEW(&s->mem, s->value, s->room * s->count) ||
-      !ARENA_NEW(&s->mem, s->result, s->count))
+      !ARENA_NEW(&s->mem, s->result, s->count) || !ARENA_NEW(&s->mem, s->counted, s->count))
     return DKHO_E_MEMORY;
   for (int i = 0; i < pool_width(s->threads); i++)
     if (!ARENA_NEW(&s->mem, s->work[i], 2 * (size_t)widest + scratch)) return DKHO_E_MEMORY;
@@ -98,6 +99,7 @@ static dkho_status score_one(void *ctx, size_t task, int worker) {
   scorer *s = ctx;
   int64_t n = scorer_extent(s, s->complex);
   double *p = s->work[worker], *y = p + n;
+  TRY(dataset_prove_value(s->d, s->target, s->sample[task]));
   const float *from = s->prediction + (int64_t)task * n, *target = dataset_value(s->d, s->target, s->sample[task]);
   for (int64_t i = 0; i < n; i++) {
     p[i] = (double)from[i], y[i] = (double)target[i];
@@ -124,11 +126,16 @@ static json_t *figure(double v) {
 }
 
 dkho_status scorer_result(const scorer *s, json_t **out) {
-  metrics_reduce(s->list[0], s->done, s->value, s->result);
-  json_t *values = json_object(), *each = json_array();
-  for (int i = 0; i < s->count; i++) json_object_set_new(values, metrics_at(s->list[0], i)->key, figure(s->result[i]));
+  metrics_reduce(s->list[0], s->done, s->value, s->result, s->counted);
+  json_t *values = json_object(), *counted = json_object(), *each = json_array();
+  for (int i = 0; i < s->count; i++) {
+    const char *key = metrics_at(s->list[0], i)->key;
+    json_object_set_new(values, key, figure(s->result[i]));
+    json_object_set_new(counted, key, json_integer((json_int_t)s->counted[i]));
+  }
   int error = metrics_find(s->list[0], "rel_l2");
   for (int64_t i = 0; i < s->done; i++) json_array_append_new(each, figure(s->value[i * s->count + error]));
-  *out = json_pack("{s:I, s:o, s:o}", "samples", (json_int_t)s->done, "metrics", values, "rel_l2_each", each);
+  *out = json_pack("{s:I, s:o, s:o, s:o}", "samples", (json_int_t)s->done, "metrics", values, "counted", counted,
+                   "rel_l2_each", each);
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }

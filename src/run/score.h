@@ -16,7 +16,7 @@ void scorer_free(scorer *s);
 /* The next `count` samples, all on one complex: prediction[i] (floats, physical units) belongs to sample[i]. Has the type of
  * judge_take. A prediction that is not finite is refused. */
 dkho_status scorer_take(void *scorer, int complex, int64_t count, const int64_t *sample, const float *prediction);
-/* {"samples": n, "metrics": {key: value, …}, "rel_l2_each": […]} of what was taken; null for a metric whose reference vanishes
+/* {"samples": n, "metrics": {key: value, …}, "counted": {key: samples it rests on, …}, "rel_l2_each": […]} of what was taken; null for a metric whose reference vanishes
  * in every sample. */
 dkho_status scorer_result(const scorer *s, json_t **out);
 /* The list of complex 0. */

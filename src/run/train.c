@@ -418,6 +418,15 @@ static dkho_status pick_samples(trainer *t) {
   return DKHO_OK;
 }
 
+/* Every sample that will be used is looked at before the training, not hours into it. */
+static dkho_status prove_samples(const trainer *t) {
+  int64_t tests;
+  const int64_t *test = dataset_split(t->d, DATA_TEST, &tests);
+  TRY(dataset_prove(t->d, t->o->target, t->trains, t->train));
+  TRY(dataset_prove(t->d, t->o->target, t->vals, t->val));
+  return dataset_prove(t->d, t->o->target, tests, test);
+}
+
 /* A list of metrics that does not fit the target is noticed before the training, not after. */
 static dkho_status check_metrics(const trainer *t) {
   scorer *scores = NULL;
@@ -431,6 +440,7 @@ static dkho_status prepare(trainer *t) {
   TRY(pool_create(&t->threads, t->host->threads));
   TRY(oper_create(&t->o, t->d, &t->cfg->oper));
   TRY(check_metrics(t));
+  TRY(prove_samples(t));
   optim_config oc = optim_defaults(t->cfg->optimizer);
   oc.decay = t->cfg->weight_decay, oc.clip = t->cfg->clip, oc.ema = t->cfg->ema;
   TRY(optim_create(&t->opt, t->o->p, &oc, t->o->value, t->threads));
