@@ -274,7 +274,7 @@ DKHO_API dkho_status dkho_bench_scaling(const char *size, int64_t largest, int t
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
  * A model file: weights, scaling, descriptors, and the complex with its bases; or packed, without the latter, which its
  * benchmark makes again on loading (a second or a few) and which are compared with what the file remembers. Predicting may be
- * done from many threads at once on one handle. */
+ * done from many threads at once on one handle, and in a forked child, if no call on the handle was under way at the fork. */
 typedef struct dkho_model dkho_model;
 DKHO_API dkho_status dkho_model_load(dkho_model **out, const char *path); /* a model file or a run directory */
 /* Packs the selected model of a finished run on benchmark data into a small file NAME.st, and writes its card NAME.json (data,

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <pthread.h>
+#include <sys/wait.h>
 
 static world w;
 
@@ -521,6 +522,37 @@ static void test_predict_from_threads(void **state) {
   dkho_model_free(m);
 }
 
+/* As Python's multiprocessing does it: load, predict, fork, predict. */
+static void test_predict_forked(void **state) {
+  (void)state;
+  dkho_model *m;
+  dkho_dataset *d;
+  int64_t n;
+  FINE(dkho_model_load(&m, w.run));
+  FINE(dkho_dataset_open(&d, w.data));
+  float *expected = predict_batch(m, d, 2, &n); /* the threads are there */
+  pid_t child[2];
+  for (int i = 0; i < 2; i++) {
+    child[i] = fork();
+    if (child[i]) continue;
+    alarm(60);
+    int64_t same;
+    float *found = predict_batch(m, d, 2, &same);
+    int wrong = same != n || memcmp(found, expected, (size_t)(n * dkho_dataset_samples(d)) * sizeof *found) != 0;
+    free(found);
+    dkho_model_free(m);
+    _exit(wrong);
+  }
+  for (int i = 0; i < 2; i++) {
+    int status = -1;
+    assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+    assert_int_equal(status, 0);
+  }
+  free(expected);
+  dkho_dataset_free(d);
+  dkho_model_free(m);
+}
+
 static void test_predict_file(void **state) {
   (void)state;
   dkho_model *m;
@@ -648,6 +680,7 @@ int main(void) {
                                      cmocka_unit_test(test_predict_nonfinite),
                                      cmocka_unit_test(test_model_complex),
                                      cmocka_unit_test(test_predict_from_threads),
+                                     cmocka_unit_test(test_predict_forked),
                                      cmocka_unit_test(test_predict_file),
                                      cmocka_unit_test(test_describe),
                                      cmocka_unit_test(test_forged_models)};

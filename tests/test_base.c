@@ -9,6 +9,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <sys/wait.h>
 #include <time.h>
 
 static void test_mem(void **state) {
@@ -169,6 +170,42 @@ static void test_pool_failure(void **state) {
     assert_int_equal(pool_run(p, TASKS, job_task, &j), DKHO_OK);
     pool_free(p);
   }
+}
+
+/* Runs regions in a forked child, and in its child, which have to start threads of their own; 0: all was well there. */
+static int regions_after_fork(pool *p, int width, int generations) {
+  static job j;
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20); /* a deadlock ends here */
+    int wrong = 0;
+    for (int round = 0; round < 50; round++) {
+      j = (job){.width = width};
+      wrong |= pool_run(p, TASKS, job_task, &j) != DKHO_OK;
+    }
+    if (generations > 1) wrong |= regions_after_fork(p, width, generations - 1);
+    pool_free(p);
+    _exit(wrong);
+  }
+  int status = -1;
+  return child < 0 || waitpid(child, &status, 0) != child ? -1 : status;
+}
+
+static void test_pool_fork(void **state) {
+  (void)state;
+  static job j;
+  const int widths[] = {1, 2, 5};
+  for (int i = 0; i < 3; i++)
+    for (int used = 0; used < 2; used++) {
+      pool *p;
+      assert_int_equal(pool_create(&p, widths[i]), DKHO_OK);
+      j = (job){.width = widths[i]};
+      if (used) assert_int_equal(pool_run(p, TASKS, job_task, &j), DKHO_OK);
+      assert_int_equal(regions_after_fork(p, widths[i], 2), 0);
+      j = (job){.width = widths[i]};
+      assert_int_equal(pool_run(p, TASKS, job_task, &j), DKHO_OK); /* the parent's own threads go on */
+      pool_free(p);
+    }
 }
 
 static void test_pool_create(void **state) {
@@ -399,9 +436,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_mem),         cmocka_unit_test(test_mem_refusals), cmocka_unit_test(test_arena),
       cmocka_unit_test(test_pool_same),   cmocka_unit_test(test_pool_short),   cmocka_unit_test(test_pool_failure),
-      cmocka_unit_test(test_pool_create), cmocka_unit_test(test_rng_known),    cmocka_unit_test(test_rng_moments),
-      cmocka_unit_test(test_rng_below),   cmocka_unit_test(test_rng_permute),  cmocka_unit_test(test_rng_streams),
-      cmocka_unit_test(test_status),      cmocka_unit_test(test_report),       cmocka_unit_test(test_finite),
+      cmocka_unit_test(test_pool_create), cmocka_unit_test(test_pool_fork),    cmocka_unit_test(test_rng_known),
+      cmocka_unit_test(test_rng_moments), cmocka_unit_test(test_rng_below),    cmocka_unit_test(test_rng_permute),
+      cmocka_unit_test(test_rng_streams), cmocka_unit_test(test_status),       cmocka_unit_test(test_report),
+      cmocka_unit_test(test_finite),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

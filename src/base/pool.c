@@ -1,5 +1,7 @@
 /* pool.c: a fixed set of pthreads that take task numbers from one counter. Whoever waits, for work or for its end, looks
- * for a moment before it sleeps: a sleeper costs tens of microseconds to wake, as long as many a region takes. */
+ * for a moment before it sleeps: a sleeper costs tens of microseconds to wake, as long as many a region takes.
+ *
+ * A forked child has the pool but not its threads: the first region that runs there starts them anew. */
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/mem.h"
@@ -20,8 +22,18 @@ typedef struct {
 enum { WIDTH_MAX = 1024, LOOKS = 64 /* between two readings of the clock */ };
 static const double patience = 60e-6; /* seconds; 0 where threads outnumber cores */
 
+/* Counts the forks that lead to this process. */
+static _Atomic unsigned forks;
+static void note_fork(void) {
+  atomic_fetch_add(&forks, 1);
+}
+static void watch_forks(void) {
+  pthread_atfork(NULL, NULL, note_fork);
+}
+
 struct pool {
   int width, started; /* seats taken: width - 1 */
+  unsigned forks;     /* where the threads were started */
   seat *seats;
   pthread_mutex_t lock;
   pthread_cond_t wake, idle;
@@ -136,47 +148,75 @@ static int cores(void) {
   return n < 1 ? 1 : n > WIDTH_MAX ? WIDTH_MAX : (int)n;
 }
 
+static dkho_status start_threads(pool *p) {
+  pthread_mutex_init(&p->lock, NULL);
+  pthread_cond_init(&p->wake, NULL);
+  pthread_cond_init(&p->idle, NULL);
+  p->forks = atomic_load(&forks);
+  for (p->started = 0; p->started < p->width - 1; p->started++) {
+    seat *s = &p->seats[p->started];
+    s->p = p;
+    s->worker = p->started + 1;
+    if (pthread_create(&s->thread, NULL, thread_main, s))
+      return fail(DKHO_E_MEMORY, "cannot start %d threads", p->width);
+  }
+  return DKHO_OK;
+}
+
+static void end_threads(pool *p) {
+  if (p->forks == atomic_load(&forks)) { /* else they, and whoever held the lock, are in another process */
+    pthread_mutex_lock(&p->lock);
+    atomic_store(&p->quit, 1);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->started; i++) pthread_join(p->seats[i].thread, NULL);
+    pthread_cond_destroy(&p->wake);
+    pthread_cond_destroy(&p->idle);
+    pthread_mutex_destroy(&p->lock);
+  }
+  p->started = 0;
+}
+
+/* In a forked child: the pool as pool_create leaves it. A failure leaves it without threads, to be tried again. */
+static dkho_status restart_threads(pool *p) {
+  atomic_store(&p->round, 0);
+  atomic_store(&p->busy, 0);
+  atomic_store(&p->quit, 0);
+  atomic_store(&p->waiting, 0);
+  p->sleepers = 0;
+  dkho_status s = start_threads(p);
+  if (s == DKHO_OK) return s;
+  end_threads(p);
+  p->forks--; /* not this process's yet */
+  return s;
+}
+
 dkho_status pool_create(pool **out, int threads) {
+  static pthread_once_t watching = PTHREAD_ONCE_INIT;
   *out = NULL;
   if (threads <= 0) threads = cores();
   if (threads > WIDTH_MAX)
     return fail(DKHO_E_INPUT, "%d threads asked for; at most %d are possible", threads, WIDTH_MAX);
+  pthread_once(&watching, watch_forks);
   pool *p;
-  seat *seats;
   if (!MEM_NEW(p, 1)) return DKHO_E_MEMORY;
-  if (!MEM_NEW(seats, threads)) {
+  if (!MEM_NEW(p->seats, threads)) {
     mem_free(p);
     return DKHO_E_MEMORY;
   }
   p->width = threads;
-  p->seats = seats;
   p->patience = threads <= cores() ? patience : 0;
-  pthread_mutex_init(&p->lock, NULL);
-  pthread_cond_init(&p->wake, NULL);
-  pthread_cond_init(&p->idle, NULL);
-  for (; p->started < threads - 1; p->started++) {
-    seat *s = &seats[p->started];
-    s->p = p;
-    s->worker = p->started + 1;
-    if (pthread_create(&s->thread, NULL, thread_main, s)) {
-      pool_free(p);
-      return fail(DKHO_E_MEMORY, "cannot start %d threads", threads);
-    }
-  }
-  *out = p;
-  return DKHO_OK;
+  dkho_status s = start_threads(p);
+  if (s == DKHO_OK)
+    *out = p;
+  else
+    pool_free(p);
+  return s;
 }
 
 void pool_free(pool *p) {
   if (!p) return;
-  pthread_mutex_lock(&p->lock);
-  atomic_store(&p->quit, 1);
-  pthread_cond_broadcast(&p->wake);
-  pthread_mutex_unlock(&p->lock);
-  for (int i = 0; i < p->started; i++) pthread_join(p->seats[i].thread, NULL);
-  pthread_cond_destroy(&p->wake);
-  pthread_cond_destroy(&p->idle);
-  pthread_mutex_destroy(&p->lock);
+  end_threads(p);
   mem_free(p->seats);
   mem_free(p);
 }
@@ -190,6 +230,7 @@ dkho_status pool_run(pool *p, size_t tasks, pool_task fn, void *ctx) {
     for (size_t t = 0; t < tasks; t++) TRY(fn(ctx, t, 0));
     return DKHO_OK;
   }
+  if (p->forks != atomic_load(&forks)) TRY(restart_threads(p));
   pthread_mutex_lock(&p->lock);
   p->fn = fn;
   p->ctx = ctx;
