@@ -1,13 +1,11 @@
-/* blas.h: the Fortran symbols of BLAS and LAPACK that la uses, with gfortran's hidden string lengths, and the one
- * setting that keeps them deterministic. Private to la. */
+/* blas.h: the Fortran symbols of BLAS and LAPACK that la uses, with gfortran's hidden string lengths. Private
+ * to la. */
 #ifndef LA_BLAS_H
 #define LA_BLAS_H
 
-#include <stddef.h>
+#include "la/blas_threads.h"
 
-/* OpenBLAS splits sums by its own thread count and would oversubscribe under our pool: it is held to one thread, once
- * per process, before the first call from la. Other BLAS libraries are left as they are. */
-void blas_one_thread(void);
+#include <stddef.h>
 
 void dgemm_(const char *ta, const char *tb, const int *m, const int *n, const int *k, const double *alpha,
             const double *a, const int *lda, const double *b, const int *ldb, const double *beta, double *c,

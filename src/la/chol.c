@@ -1,21 +1,13 @@
 /* chol.c: sparse Cholesky by CHOLMOD. The ordering is CHOLMOD's own choice between AMD and METIS, the factor simplicial
  * or supernodal, whichever its flop count favours. CHOLMOD's and METIS's own allocations do not pass through mem.h. */
-#include "la/la.h"
-#include "la/blas.h"
+#include "la/chol_impl.h"
 #include "la/lanes.h"
 
 #include <assert.h>
-#include <cholmod.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
-
-struct chol {
-  cholmod_common common;
-  cholmod_factor *factor;
-  int64_t n;
-};
 
 /* CHOLMOD keeps scratch in its common block, so a thread that solves owns one. y and e are kept between solves. */
 struct chol_work {
@@ -31,9 +23,15 @@ static const double ROUNDING = 1e-13; /* of a factor, relative to its largest en
 
 /* METIS draws from the C library's rand() after seeding it: two analyses at once would disturb each other's stream and
  * with it the ordering. */
-static pthread_mutex_t analysis = PTHREAD_MUTEX_INITIALIZER;
+cholmod_factor *chol_analysis(cholmod_sparse *m, cholmod_common *c) {
+  static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&one);
+  cholmod_factor *found = cholmod_analyze(m, c);
+  pthread_mutex_unlock(&one);
+  return found;
+}
 
-static void start(cholmod_common *c) {
+void chol_start(cholmod_common *c) {
   cholmod_start(c);
   c->print = 0;
   c->error_handler = NULL;
@@ -41,8 +39,7 @@ static void start(cholmod_common *c) {
   c->quick_return_if_not_posdef = 1;
 }
 
-/* The upper half of A by columns is its lower half by rows: entries with col ≤ row, as CHOLMOD's stype > 0 wants. */
-static cholmod_sparse *half(const csr *a, cholmod_common *c) {
+cholmod_sparse *chol_half(const csr *a, cholmod_common *c) {
   int64_t nnz = 0;
   for (int64_t r = 0; r < a->rows; r++)
     for (int64_t p = a->ptr[r]; p < a->ptr[r + 1] && a->col[p] <= r; p++) nnz++;
@@ -69,17 +66,13 @@ static dkho_status factor(chol **out, const csr *a, int method) {
   chol *f;
   if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
   blas_one_thread();
-  start(&f->common);
+  chol_start(&f->common);
   f->common.supernodal = method;
   f->common.supernodal_switch = SUPERNODAL;
   f->n = a->rows;
   dkho_status s = DKHO_OK;
-  cholmod_sparse *m = half(a, &f->common);
-  if (m) {
-    pthread_mutex_lock(&analysis);
-    f->factor = cholmod_analyze(m, &f->common);
-    pthread_mutex_unlock(&analysis);
-  }
+  cholmod_sparse *m = chol_half(a, &f->common);
+  if (m) f->factor = chol_analysis(m, &f->common);
   if (!f->factor || !cholmod_factorize(m, f->factor, &f->common)) {
     s = fail(DKHO_E_MEMORY, "sparse Cholesky of %lld rows: CHOLMOD gave up (status %d)", (long long)a->rows,
              f->common.status);
@@ -120,7 +113,7 @@ dkho_status chol_work_new(chol_work **out, const chol *f, int64_t max_rhs) {
   *out = NULL;
   chol_work *w;
   if (!MEM_NEW(w, 1)) return DKHO_E_MEMORY;
-  start(&w->common);
+  chol_start(&w->common);
   w->n = f->n;
   w->max_rhs = max_rhs;
   *out = w;
@@ -181,7 +174,7 @@ dkho_status chol_count_below(const chol *f, const csr *a, double sigma, double s
   *below = -1;
   if (f->factor->is_super) return DKHO_OK; /* much fill: CHOLMOD has no quick L D Lᵀ */
   cholmod_common c;
-  start(&c);
+  chol_start(&c);
   c.final_ll = 0;
   c.quick_return_if_not_posdef = 0;
   c.supernodal = CHOLMOD_SIMPLICIAL;
@@ -189,7 +182,7 @@ dkho_status chol_count_below(const chol *f, const csr *a, double sigma, double s
   c.method[0].ordering = CHOLMOD_GIVEN;
   c.postorder = 0; /* the given one is postordered */
   double shift[2] = {-sigma, 0}, most;
-  cholmod_sparse *m = half(a, &c);
+  cholmod_sparse *m = chol_half(a, &c);
   cholmod_factor *l = m ? cholmod_analyze_p(m, f->factor->Perm, NULL, 0, &c) : NULL;
   dkho_status s = DKHO_OK;
   if (!l || !cholmod_factorize_p(m, shift, NULL, 0, l, &c))

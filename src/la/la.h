@@ -1,4 +1,4 @@
-/* la.h: sparse matrices and the solvers behind them: CHOLMOD, ARPACK, LAPACK. Double throughout. */
+/* la.h: sparse matrices and the solvers behind them: CHOLMOD, SuperLU, ARPACK, LAPACK. Double throughout. */
 #ifndef LA_LA_H
 #define LA_LA_H
 
@@ -37,6 +37,28 @@ dkho_status chol_work_new(chol_work **out, const chol *f, int64_t max_rhs);
 void chol_work_free(chol_work *w);
 /* A X = B for nv right-hand sides, column-major (n × nv); x and b may be the same array. */
 dkho_status chol_solve(const chol *f, chol_work *w, int64_t nv, const double *b, double *x);
+
+/* For many matrices of one pattern: chol_analyse looks at the pattern alone, chol_copy opens a factor of one's own on that analysis (one
+ * per thread), chol_refactor fills it with numbers. What a factor held before leaves no trace in the bits. */
+dkho_status chol_analyse(chol **out, const csr *a);
+dkho_status chol_copy(chol **out, const chol *analysed);
+dkho_status chol_refactor(chol *f, const csr *a);
+/* A fill-reducing elimination order of a symmetric pattern: order[i] is the row eliminated as the i-th. */
+dkho_status chol_order(const csr *pattern, int32_t *order);
+
+/* Sparse LU with threshold pivoting for many unsymmetric matrices of one structurally symmetric pattern (SuperLU). The plan, which
+ * threads share, orders groups of unknowns; unknowns of a group stay together, ascending. group[i] in 0 … groups-1 names the group of
+ * unknown i, empty groups do no harm; NULL: each unknown for itself. */
+typedef struct lu_plan lu_plan;
+dkho_status lu_plan_make(lu_plan **out, const csr *pattern, int64_t groups, const int32_t *group);
+void lu_plan_free(lu_plan *p);
+/* One thread's factor. Pivots follow from the matrix at hand alone. DKHO_E_NOCONV: singular, or an entry that is not finite. */
+typedef struct lu lu;
+dkho_status lu_open(lu **out, const lu_plan *p); /* p borrowed */
+void lu_close(lu *f);
+dkho_status lu_factor(lu *f, const csr *a);
+void lu_solve(lu *f, double *x); /* A x = b in place, after lu_factor has succeeded */
+int64_t lu_nnz(const lu *f);     /* entries of L and U */
 
 /* How many eigenvalues of A, which has the pattern of the factored matrix, lie below sigma: the negative pivots of A - σI
  * (Sylvester). -1 when rounding errors could have moved one by `safety`, or counting would cost too much. */
