@@ -209,7 +209,7 @@ DKHO_API dkho_status dkho_train_resume(const char *run, const char *data, const 
 DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_options *options, int64_t *count);
 /* Metrics of the selected model on a split ("test"), as JSON: {"run", "split", "target", "parameters", "samples", "metrics":
  * {key: value}, "rel_l2_each", "predict_seconds", "judge_seconds"}. A metric is null where what it refers to vanishes in every
- * sample (docs/RESULTS.md). data NULL: the path in config.json. Here, and wherever a trained run is judged, `run` may also be a
+ * sample (docs/METRICS.md). data NULL: the path in config.json. Here, and wherever a trained run is judged, `run` may also be a
  * model file; then data is needed. */
 DKHO_API dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json);
 /* The metrics that judge a run's target, as a JSON array of {"key", "title", "better": 1 or -1, "join"}. */

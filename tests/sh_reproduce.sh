@@ -2,7 +2,7 @@
 # From nothing to tables and figures; what is finished is kept, what was stopped goes on to the same figures; what is not there
 # is refused with what is. Usage: sh_reproduce.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
-dkho=$2/dkho
+dkho=$2/dkho; source_dir=$1
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 cd "$work"
 tiny=(--budget smoke --samples 20 --epochs 2 --quiet)
@@ -75,8 +75,21 @@ refuse "expected 0 … 65536" "$dkho" reproduce torus --batch 65537 -o other
 grep -q '^| u | DKHO-small | muon, linear, lr 0.01, batch 8 | 2 (best ' other/table.md
 grep -q '^| rotated | ours ' whole/table.md
 
-# eval and phase on what was trained
+# one results file of a folder, and a card that repeats the cost measured with its run
 run=whole/torus/runs/u-small
+if command -v python3 >/dev/null; then
+  "$source_dir/tools/collect_results.py" whole -o whole.json
+  python3 -c 'import json
+d = json.load(open("whole.json")); p = d["problems"][0]; rows = p["targets"][0]["rows"]
+assert sorted(r["run"] for r in d["runs"]) == sorted(r["run"] for r in rows if "run" in r) and len(d["runs"]) > 1
+assert all(r["manifest"]["commit"] and len(r["curve"]["val_rel_l2"]) == r["config"]["epochs"] for r in d["runs"])
+assert not any(r["source"] == "paper" for r in rows) and p["phase"]["population"]["above_chance"] <= 1'
+fi
+mkdir packed; "$dkho" pack $run -o packed/u.st --quiet
+cost=$(sed -n 's/.*"learned_seconds_per_sample": \([^,]*\),.*/\1/p' $run/cost.json)
+grep -qF "\"learned_seconds_per_sample\": $cost" packed/u.json
+
+# eval and phase on what was trained
 refuse "it has mse, rel_l2" "$dkho" eval $run --metric curl_fid
 "$dkho" eval $run $run-no_phase --metric rel_l2 --honest --quiet >out
 [ "$(grep -c rel_l2 out)" = 1 ]

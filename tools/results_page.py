@@ -1,156 +1,468 @@
 #!/usr/bin/env python3
-"""Puts what `dkho reproduce` and `bench/study.py` found into docs/RESULTS.md, between its marker lines. Standard library only.
+"""Puts the numbers of results/ into the pages. Standard library only.
 
-    tools/results_page.py                   # from what is kept in results/
-    tools/results_page.py --figures WORK    # and new figures (.png) from WORK/FOLDER/figures
+    tools/results_page.py                   # fill results/TABLES.md, README.md and docs/*.md
+    tools/results_page.py --check           # write nothing; say what differs and fail
+    tools/results_page.py --figures WORK    # also copy the listed figures (.png) from WORK/SET/figures
 
-results/page.json lists the sets (titles and folders of `dkho reproduce`) and the studies. Two short tables go between the markers named headline: the
-full models of the sets made with the budget paper, and the ablations of all sets. Everything else goes between the markers named tables. Figures lie
-beside the page as figures/FOLDER-NAME.png; those of every model side by side, which are large, are left out. Rows of the paper's other methods stand in the first
-set alone. The reading of the numbers is written by hand outside the markers, where it is kept.
+results/page.json lists the sets (files of tools/collect_results.py), studies and figures. Numbers reach a page in three ways:
+
+    results/TABLES.md      is generated as a whole
+    <!-- NAME: begin -->   a generated block, up to <!-- NAME: end -->: a table, or the output of a command
+    0.0227<!--=SOURCE-->   one number in the text, printed with as many digits as stand there
+
+SOURCE names a value, FILE:PATH, optionally followed by % (times 100) or by one of * / and a number or another value:
+
+    muon:darcy.q.rel_l2                the full model of a target in a set; darcy.q.no_phase.rel_l2 a variant, darcy.q.mean.rel_l2
+                                       a baseline, paper:darcy.q.GNO (F).rel_l2 a row of the paper
+    muon:darcy.q.ms, .classical_ms, .minutes, .late_fall, .epochs, .parameters, .val_rel_l2
+    muon:darcy.phase.dice              population mean; darcy.phase.zero_diagonal.dice; darcy.pair: inconsistency of q and w
+    faster:torus C0.muon lr 1e-2       validation error of a study's setting at equal steps; with .time at equal time
+    speed:a.b.c                        a path through any other file of results/
+
+In README.md and docs/RESULTS.md a decimal number or percentage outside code and generated blocks must have a source: --check refuses one without.
 """
 import argparse
+import glob
 import json
 import os
 import re
 import shutil
+import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-RESULTS = os.path.join(ROOT, "results")
 VARIANTS = ("no_dirac", "no_phase", "no_harmonic")
+TRIVIAL = ("zero", "mean", "copy", "rotated")
+SOURCED = ("README.md", os.path.join("docs", "RESULTS.md"))
+TITLE = {("darcy", "p"): "Darcy p, pressure", ("darcy", "q"): "Darcy q, flux", ("darcy", "w"): "Darcy w, circulation",
+         ("torus", "u"): "torus u, concentration", ("torus", "q"): "torus q, transport", ("torus", "m"): "torus m, mass",
+         ("cavity", "B"): "cavity B, response"}
+
+
+# ---- values ----
+
+class Results:
+    """The files of results/, by name, and the values in them."""
+
+    def __init__(self, folder):
+        self.files = {}
+        for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
+            with open(path) as f:
+                self.files[os.path.basename(path)[:-5]] = json.load(f)
+        self.page = self.files.pop("page")
+
+    def target(self, name, problem, target):
+        for p in self.files.get(name, {}).get("problems", []):
+            for t in p["targets"]:
+                if (p["problem"], t["target"]) == (problem, target):
+                    return t
+        return None
+
+    def problem(self, name, problem):
+        return next((p for p in self.files[name]["problems"] if p["problem"] == problem), None)
+
+    def targets(self):
+        """(problem, target, degree) in the order of the paper's rows, then what only our sets have."""
+        found = {}
+        for name in ["paper"] + [s["file"] for s in self.page["sets"]]:
+            for p in self.files[name]["problems"]:
+                for t in p["targets"]:
+                    found.setdefault((p["problem"], t["target"]), t["degree"])
+        return [(p, t, d) for (p, t), d in found.items()]
+
+
+def row_named(target, name):
+    return next((r for r in target["rows"] if r["name"] == name), None) if target else None
+
+
+def full_model(target):
+    """The full model of a target in a set: the small one, else the large one."""
+    return row_named(target, "DKHO-small") or row_named(target, "DKHO-large")
+
+
+def row_of(target, alias):
+    if alias == "full":
+        return full_model(target)
+    if alias in VARIANTS:
+        return row_named(target, f"DKHO-small, {alias}") or row_named(target, f"DKHO-large, {alias}")
+    return row_named(target, alias)
+
+
+def row_value(row, key):
+    cost = row.get("cost", {})
+    if key == "ms":
+        return 1000 * cost["learned_seconds_per_sample"]
+    if key == "classical_ms":
+        return 1000 * cost["classical"]["seconds_per_sample"]
+    if key == "minutes":
+        return row["seconds"] / 60
+    if key == "late_fall":
+        return row["training"]["late_fall"]
+    return row["metrics"][key] if key in row.get("metrics", {}) else row[key]
+
+
+def phase_value(phase, path):
+    group = phase["zero_diagonal"] if path[0] == "zero_diagonal" else phase.get("population", phase)
+    value = group[path[-1]]
+    return value[0] if isinstance(value, list) else value
+
+
+def set_value(data, path):
+    problem = next(p for p in data["problems"] if p["problem"] == path[0])
+    if path[1] == "phase":
+        return phase_value(problem["phase"], path[2:])
+    if path[1] == "pair":
+        return problem["pairs"][0]["value"]
+    target = next(t for t in problem["targets"] if t["target"] == path[1])
+    return row_value(row_of(target, path[2] if len(path) > 3 else "full"), path[-1])
+
+
+def study_value(data, path):
+    row = next(r for r in data["rows"] if r["case"] == path[0] and r["name"] == path[1])
+    return row[path[2] if len(path) > 2 else "steps"]["val_rel_l2"]
+
+
+def plain_value(data, path):
+    for part in path:
+        data = data[int(part)] if isinstance(data, list) else data[part]
+    return data
+
+
+def value_at(results, where):
+    """The number that FILE:PATH names."""
+    name, path = where.strip().split(":", 1)
+    data, path = results.files[name], path.strip().split(".")
+    if "problems" in data:
+        return set_value(data, path)
+    return study_value(data, path) if "study" in data else plain_value(data, path)
+
+
+def evaluate(results, source):
+    source = source.strip()
+    if source.endswith("%"):
+        return 100 * evaluate(results, source[:-1])
+    found = re.match(r"(.*) ([*/-]) (.*)$", source)
+    if not found:
+        return value_at(results, source)
+    left, right = evaluate(results, found[1]), found[3]
+    right = value_at(results, right) if ":" in right else float(right)
+    return left * right if found[2] == "*" else left / right if found[2] == "/" else left - right
+
+
+def printed_like(text, value):
+    """The value with as many digits as the text has."""
+    if "e" in text:
+        mantissa = text.split("e")[0]
+        digits = len(mantissa.split(".")[1]) if "." in mantissa else 0
+        mantissa, exponent = f"{value:.{digits}e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    plain = text.replace(",", "")
+    out = f"{value:.{len(plain.split('.')[1]) if '.' in plain else 0}f}"
+    return f"{int(out):,}" if "," in text else out
+
+
+# ---- tables ----
+
+def show(value):
+    if value is None:
+        return "–"
+    return f"{value:.4f}" if value == 0 or abs(value) >= 1e-3 else f"{value:.2e}"
+
+
+def table(head, rows):
+    out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return out + ["| " + " | ".join(str(c) for c in r) + " |" for r in rows]
 
 
 def rel_l2(row):
-    return row.get("metrics", {}).get("rel_l2") if row else None
+    return row["metrics"].get("rel_l2") if row else None
 
 
-def show(value, form="{:.4f}"):
-    if value is None:
-        return "–"
-    return "{:.0e}".format(value) if form == "{:.4f}" and 0 < value < 5e-5 else form.format(value)
+def best_trivial(target):
+    rows = [r for r in target["rows"] if r["name"] in TRIVIAL]
+    return min(rows, key=rel_l2, default=None)
 
 
-def find(rows, **want):
-    return next((r for r in rows if all(r.get(k) == v for k, v in want.items())), None)
+def whole_sets(results):
+    """The sets trained on all of the paper's samples."""
+    return [s for s in results.page["sets"] if s.get("headline")]
 
 
-def targets_of(sets):
-    """(problem, target) → that target in each set, None where a set has it not; in the order of problems and degrees."""
-    found = {}
-    for i, (_, _, problems) in enumerate(sets):
-        for problem in problems:
-            for target in problem["targets"]:
-                found.setdefault((problem["problem"], target["target"]), [None] * len(sets))[i] = target
-    order = {name: i for i, (name, _) in reversed(list(enumerate(found)))}
-    return sorted(found.items(), key=lambda t: (order[t[0][0]], next(x["degree"] for x in t[1] if x)))
+def paper_sizes(results):
+    """(column title, row name) of the paper's models that our sets have too."""
+    sizes = ["small"]
+    for s in whole_sets(results):
+        for p in results.files[s["file"]]["problems"]:
+            if any(row_named(t, "DKHO-large") for t in p["targets"]) and "large" not in sizes:
+                sizes.append("large")
+    return [(f"paper, {size}", f"DKHO-{size}") for size in sizes]
 
 
-def name_of(problem, targets):
-    target = next(t for t in targets if t)
-    return f"{problem} C{target['degree']} `{target['target']}`"
+def headline(results):
+    """One line per target: every whole set beside the paper's models, a linear regression and the best trivial predictor."""
+    sets, sizes = whole_sets(results), paper_sizes(results)
+    head = ["target"] + [s["title"] for s in sets] + [title for title, _ in sizes] + ["no learning", "linear regression",
+                                                                                     "ms: ours / solver"]
+    rows = []
+    for problem, target, _ in results.targets():
+        ours = [results.target(s["file"], problem, target) for s in sets]
+        first = next((t for t in ours if t), None)
+        if not first:
+            continue
+        best, fast = best_trivial(first), next((full_model(t) for t in reversed(ours) if full_model(t)), None)
+        ridge = rel_l2(row_named(first, "ridge"))
+        cells = [TITLE.get((problem, target), f"{problem} {target}")] + [show(rel_l2(full_model(t))) for t in ours]
+        cells += [show(rel_l2(row_named(results.target("paper", problem, target), name))) for _, name in sizes]
+        cells += [f"{rel_l2(best):.3f} ({best['name']})", f"{ridge:.0e}" if ridge < 1e-5 else f"{ridge:.3f}",
+                  f"{row_value(fast, 'ms'):.2g} / {row_value(fast, 'classical_ms'):.2g}"]
+        rows.append(cells)
+    return table(head, rows)
 
 
-def model(target, variant=None, source="ours"):
-    return find(target["rows"], source=source, name="DKHO-small" + (f", {variant}" if variant else "")) if target else None
-
-
-def headline(sets):
-    """One line per target: every set's full small model beside the printed one and the simple predictors."""
-    head = ["target", "paper"] + [f"ours, {t}" for t, _, _ in sets] + ["ridge", "best trivial", "epochs", "minutes",
-                                                                       "fell in the last tenth"]
-    out = ["Test RelL2, DKHO-small; epochs, minutes and the validation error's fall in the last tenth of the epochs of each of our columns.",
-           "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for (problem, _), targets in targets_of(sets):
-        first = next(t for t in targets if t)  # whose simple predictors are shown
-        ours = [model(t) for t in targets]
-        trivial = [r for r in first["rows"] if r["source"] == "ours" and r["name"] in ("zero", "mean", "copy", "rotated")]
-        best = min(trivial, key=rel_l2, default=None)
-        cells = [name_of(problem, targets), show(rel_l2(model(first, source="paper")))] + [show(rel_l2(r)) for r in ours]
-        cells += [show(rel_l2(find(first["rows"], name="ridge"))), f"{show(rel_l2(best))} ({best['name']})" if best else "–"]
-        cells += [", ".join(show(r and r["epochs"], "{:.0f}") for r in ours),
-                  ", ".join(show(r and r["seconds"] / 60, "{:.0f}") for r in ours),
-                  ", ".join(show(r and r["training"]["late_fall"], "{:.1%}") for r in ours)]
-        out.append("| " + " | ".join(cells) + " |")
-    return out + [""]
-
-
-def ablations(sets):
+def ablations(results):
     """One line per target and set (the paper's first): the full model and each variant."""
-    sets = [s for s in sets if any(model(t, v) for p in s[2] for t in p["targets"] for v in VARIANTS)]
-    if not sets:
-        return []
-    out = ["Test RelL2 without one component, equal budgets within a line.", "",
-           "| target | set | full | " + " | ".join(VARIANTS) + " |", "|---" * (3 + len(VARIANTS)) + "|"]
-    for (problem, _), targets in targets_of(sets):
-        lines = [("paper", next(t for t in targets if t), "paper")]
-        lines += [(f"ours, {title}", t, "ours") for (title, _, _), t in zip(sets, targets) if model(t)]
-        for title, target, source in lines:
-            cells = [show(rel_l2(model(target, v, source))) for v in (None, *VARIANTS)]
-            out.append(f"| {name_of(problem, targets)} | {title} | " + " | ".join(cells) + " |")
-    return out + [""]
+    rows = []
+    for problem, target, degree in results.targets():
+        lines = []
+        for s in results.page["sets"]:
+            t = results.target(s["file"], problem, target)
+            if t and any(row_of(t, v) for v in VARIANTS):
+                lines.append((s["title"], t))
+        if lines:
+            lines.insert(0, ("paper", results.target("paper", problem, target)))
+        for title, t in lines:
+            rows.append([f"{problem} C{degree} `{target}`", title] + [show(rel_l2(row_of(t, a))) for a in ("full", *VARIANTS)])
+    return table(["target", "set", "full", "without Dirac coupling", "without phase", "without harmonic branch"], rows)
 
 
-def take_figures(source, folder, page):
-    """Copies a set's new figures beside the page."""
-    if not os.path.isdir(source):
-        return
-    for name in os.listdir(source):
-        if name.endswith(".png") and "-models-" not in name:
-            shutil.copyfile(os.path.join(source, name), os.path.join(os.path.dirname(page), "figures", f"{folder}-{name}"))
+def machine_of(manifest):
+    return manifest["cpu"] + (f" ({manifest['kernels']})" if "kernels" in manifest else "")
 
 
-def figures(folder, problems, page):
-    """The lines of the figures that lie beside the page."""
-    names = sorted(os.listdir(os.path.join(os.path.dirname(page), "figures")))
-    mine = [(n, n[len(folder) + 1:-4]) for n in names for p in problems
-            if n.startswith(f"{folder}-{p['problem']}-") and n.endswith(".png")]
-    return [line for name, title in mine for line in (f"![{title.replace('-', ': ', 1)}](figures/{name})", "")]
+def set_list(results):
+    rows = []
+    for s in results.page["sets"] + results.page["studies"] + results.page["singles"]:
+        data = results.files[s["file"]]
+        machines = sorted({machine_of(r["manifest"]) for r in data["runs"]})
+        minutes = sum(r["curve"]["seconds"][-1] for r in data["runs"]) / 60
+        rows.append([f"[{s['title']}]({s['file']}.json)", s["about"], len(data["runs"]), f"{minutes:.0f}", "; ".join(machines)])
+    return table(["set", "what", "runs", "minutes of training", "machine"], rows)
 
 
-def section(title, folder, problems, first, page):
-    with open(os.path.join(RESULTS, folder, "table.md")) as f:
-        text = f.read().split("\n## ", 1)
-    body = "## " + text[1] if len(text) > 1 else ""
-    body = re.sub(r"^(#+) ", r"##\1 ", body, flags=re.M)
-    if not first:
-        body = re.sub(r"^\| (?!DKHO)[^|]*\| paper \|.*\n", "", body, flags=re.M)
-    return [f"### {title[0].upper() + title[1:]}", "", body.strip(), ""] + figures(folder, problems, page)
+def commands(results):
+    out = []
+    for s in results.page["sets"] + results.page["studies"] + results.page["singles"]:
+        out += [f"# {s['title']}"] + s["commands"]
+    return ["```sh"] + out + ["```"]
 
 
-def between(path, page, name, lines):
-    """The page with these lines between the markers of this name."""
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    if page.count(begin) != 1 or page.count(end) != 1:
-        raise SystemExit(f"{path}: expected one line '{begin}' and one '{end}'")
-    return page.split(begin)[0] + begin + "\n\n" + "\n".join(lines).strip() + "\n\n" + end + page.split(end)[1]
+def metric_table(results, problem, target):
+    sets = [(s, results.target(s["file"], problem, target)) for s in results.page["sets"]]
+    sets = [(s["title"], t) for s, t in sets if t]
+    metrics = sets[0][1]["metrics"]
+    head = ["row", "source", "parameters"] + [m["title"] + (" ↓" if m["better"] < 0 else " ↑") for m in metrics]
+    rows = [("paper", r) for r in (results.target("paper", problem, target) or {"rows": []})["rows"]]
+    rows += [(title, r) for title, t in sets for r in t["rows"]]
+    return table(head, [[r["name"], source, r.get("parameters", "–")] + [show(r["metrics"].get(m["key"])) for m in metrics]
+                        for source, r in rows])
+
+
+def learned_rows(results, problem):
+    for s in results.page["sets"]:
+        for t in (results.problem(s["file"], problem) or {"targets": []})["targets"]:
+            for r in t["rows"]:
+                if "training" in r:
+                    yield s["title"], t["target"], r
+
+
+def training_table(results, problem):
+    rows = []
+    for title, target, r in learned_rows(results, problem):
+        how, fall = r["training"], r["training"]["late_fall"]
+        rows.append([title, target, r["name"], f"{how['optimizer']}, {how['schedule']}, lr {how['lr']:g}, batch {how['batch']}",
+                     f"{r['epochs']} (best {r['best_epoch']})", f"{r['seconds'] / 60:.0f}", show(r["val_rel_l2"]), show(rel_l2(r)),
+                     "–" if fall is None else f"{100 * fall:.1f} %"])
+    return table(["set", "target", "row", "optimiser", "epochs", "minutes", "val RelL2", "test RelL2", "fell in the last tenth"], rows)
+
+
+def cost_table(results, problem):
+    rows = []
+    for title, target, r in learned_rows(results, problem):
+        even = r["cost"]["break_even_solves"]
+        rows.append([title, target, r["name"], f"{r['seconds']:.0f}", f"{row_value(r, 'ms'):.3f}", f"{row_value(r, 'classical_ms'):.3f}",
+                     even if isinstance(even, str) else f"{even:.0f}"])
+    return table(["set", "target", "row", "training, s", "ms per prediction", "ms per classical solve", "break-even solves"], rows)
+
+
+def phase_table(results, problem):
+    keys = ("rho", "dice", "lift", "enrichment", "permuted_dice", "above_chance")
+    rows = []
+
+    def add(title, run, group):
+        cells = [group.get(k) for k in keys]
+        rows.append([title, run] + ["–" if c is None else f"{c[0]:.3f} ± {c[1]:.3f}" if isinstance(c, list) else f"{c:.3f}" for c in cells])
+
+    printed = (results.problem("paper", problem) or {}).get("phase")
+    if printed:
+        add("paper", "large", printed)
+    for s in results.page["sets"]:
+        phase = (results.problem(s["file"], problem) or {}).get("phase")
+        if phase:
+            add(s["title"], phase["run"], phase["population"])
+            add(s["title"] + ", zero diagonal", phase["run"], phase["zero_diagonal"])
+    return table(["set", "run", "rho", "Dice", "Lift", "Enrichment", "permuted Dice", "share above chance"], rows)
+
+
+def study_table(data):
+    """Validation error of every setting, at equal steps and at equal time, beside the reference setting."""
+    study, out = data["study"], []
+    first = study.get("reference", "paper")
+    for case in dict.fromkeys(r["case"] for r in data["rows"]):
+        mine = [r for r in data["rows"] if r["case"] == case]
+        reference, rows = next(r for r in mine if r["name"] == first), []
+        for r in mine:
+            cells = [r["name"]]
+            for answer in ("steps", "time"):
+                here, there = (x.get(answer, {}).get("val_rel_l2") for x in (r, reference))
+                cells += [show(here), f"{100 * (here / there - 1):+.1f} %" if here and there else "–"]
+            last = r.get("time") or r.get("steps") or {}
+            rows.append(cells + [last.get("steps", "–"), f"{last['seconds']:.0f}" if last else "–"])
+        out += [f"**{case}**", ""] + table(["setting", "equal steps", f"against {first}", "equal time", f"against {first}", "steps", "seconds"],
+                                          rows) + [""]
+    return out
+
+
+def all_tables(results):
+    out = ["# Tables", "", "Every number of the result files in this folder, as tables. Generated by `tools/results_page.py`; do not edit.",
+           "[docs/RESULTS.md](../docs/RESULTS.md) is the summary, [docs/METRICS.md](../docs/METRICS.md) defines rows and columns.",
+           "Rows marked *paper* are printed figures, from the authors' own data.", "", "## Sets", ""]
+    out += set_list(results) + ["", "The commands that made them; `tools/collect_results.py DIR -o results/NAME.json` then makes the file:", ""]
+    out += commands(results) + ["", "## Ablations, test RelL2", ""] + ablations(results)
+    for problem in dict.fromkeys(p for p, _, _ in results.targets()):
+        out += ["", f"## {problem}"]
+        for p, target, degree in results.targets():
+            if p == problem:
+                out += ["", f"### {problem} C{degree}: `{target}`", ""] + metric_table(results, problem, target)
+        out += ["", f"### {problem}: training", "", "The last column is the share of the best validation error so far that was gained in the last tenth of "
+                "the epochs.", ""] + training_table(results, problem)
+        pairs = [f"{s['title']}: {show(q['value'])} (`{q['lower']}`, `{q['upper']}`, {q['size']})" for s in results.page["sets"]
+                 for q in (results.problem(s["file"], problem) or {}).get("pairs", [])]
+        if pairs:
+            out += ["", "Inconsistency of separately trained models, mean of ‖d û − ŵ‖ / ‖ŵ‖. " + "; ".join(pairs) + "."]
+        out += ["", f"### {problem}: cost with 2 threads", "", "A classical solve gives all targets at once, after a set-up for the mesh; a prediction gives "
+                "one.", ""] + cost_table(results, problem)
+        out += ["", f"### {problem}: phase diagnostic", ""] + phase_table(results, problem)
+    for s in results.page["studies"]:
+        study = results.files[s["file"]]["study"]
+        out += ["", f"## {s['title']}", "", f"Validation RelL2 after {study['steps']} steps of batch {study['batch']} (unless another batch is named) on "
+                f"{study['train_samples']} training samples, {study['resolution']} resolution, seed {study['seed']}. Equal time means equally many "
+                "samples seen.", ""] + study_table(results.files[s["file"]])
+    return "\n".join(out).rstrip() + "\n"
+
+
+def example(results):
+    """What `dkho eval --honest` prints for the README's example, without its timings."""
+    found = results.files["example"]["eval"]
+    rows = found["honest"]["rows"]
+    columns = [found["metrics"]] + [r["metrics"] for r in rows]
+    names = [found["run"]] + [r["name"] for r in rows]
+    out = ["$ dkho eval runs/flux --honest", f"{'':18}" + "".join(f" {n:>14}" for n in names),
+           f"{'target':18} {found['target']:>14}", f"{'parameters':18} {found['parameters']:14,}"]
+    out += [f"{key:18}" + "".join(f" {c[key]:14.5g}" for c in columns) for key in found["metrics"]]
+    return ["```console"] + out + ["…", "```"]
+
+
+def demo(results):
+    """The comparison at the end of `dkho demo`."""
+    keys = ("rel_l2", "grad_fid", "iou")
+    rows = results.files["demo"]["problems"][0]["targets"][0]["rows"]
+    return table(["predictor", *keys, "what it is"], [[r["name"]] + [f"{r['metrics'][k]:.4f}" for k in keys] +
+                                                       [r.get("what", "the operator just trained")] for r in rows])
+
+
+BLOCKS = {"headline": headline, "ablations": ablations, "example": example, "demo": demo}
+
+
+# ---- pages ----
+
+def fill_blocks(path, text, results, problems):
+    def replace(found):
+        name = found[1]
+        if name not in BLOCKS:
+            problems.append(f"{path}: unknown block '{name}'")
+            return found[0]
+        return f"<!-- {name}: begin -->\n\n" + "\n".join(BLOCKS[name](results)) + f"\n\n<!-- {name}: end -->"
+
+    return re.sub(r"<!-- (\w+): begin -->.*?<!-- \1: end -->", replace, text, flags=re.S)
+
+
+NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
+
+
+def fill_values(path, text, results, problems):
+    def replace(found):
+        try:
+            value = evaluate(results, found[2])
+        except (KeyError, IndexError, StopIteration, TypeError, ValueError, ZeroDivisionError) as e:
+            problems.append(f"{path}: '{found[2]}' names no value ({type(e).__name__} {e})")
+            return found[0]
+        return f"{printed_like(found[1], value)}<!--={found[2]}-->"
+
+    return re.sub(rf"({NUMBER})<!--=([^>]*)-->", replace, text)
+
+
+def unsourced(path, text):
+    """Decimal numbers and percentages outside code, links, generated blocks and marks."""
+    for pattern in (r"<!-- (\w+): begin -->.*?<!-- \1: end -->", r"```.*?```", r"`[^`\n]*`", rf"{NUMBER}<!--=[^>]*-->( %)?",
+                    r"\]\([^)]*\)", r"Apache licence 2\.0|Apache 2\.0|LGPL 2\.1|MPL 1\.1|2\.x|4\.x"):
+        text = re.sub(pattern, lambda m: re.sub(r"[^\n]", "_", m[0]), text, flags=re.S)
+    for number, line in enumerate(text.split("\n"), 1):
+        for found in re.finditer(r"\d+\.\d+|\d+ %|\d+e-\d+", line):
+            yield f"{path}:{number}: '{found[0]}' has no source in results/"
+
+
+def compare(path, old, new, problems):
+    for number, (a, b) in enumerate(zip(old.split("\n"), new.split("\n")), 1):
+        if a != b:
+            problems.append(f"{path}:{number}: found\n    {a}\n  expected\n    {b}")
+            return
+    problems.append(f"{path}: {len(old.splitlines())} lines, expected {len(new.splitlines())}")
+
+
+def take_figures(results, work):
+    for name in results.page["figures"]:
+        folder, figure = name.split("/")
+        shutil.copyfile(os.path.join(work, folder, "figures", figure + ".png"),
+                        os.path.join(ROOT, "docs", "figures", f"{folder}-{figure}.png"))
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--figures", metavar="WORK", help="where the folders of the sets were made")
-    p.add_argument("--page", default=os.path.join(ROOT, "docs", "RESULTS.md"))
+    p.add_argument("--check", action="store_true", help="compare instead of writing")
     a = p.parse_args()
-    with open(os.path.join(RESULTS, "page.json")) as f:
-        listed = json.load(f)
-    sets, tables = [], []
-    for title, folder in listed["sets"]:
-        with open(os.path.join(RESULTS, folder, "result.json")) as f:
-            sets.append((title, folder, json.load(f)["problems"]))
-        if a.figures:
-            take_figures(os.path.join(a.figures, folder, "figures"), folder, a.page)
-    for title, folder, problems in sets:
-        tables += section(title, folder, problems, not tables, a.page)
-    for title, folder in listed["studies"]:
-        with open(os.path.join(RESULTS, folder, "study.md")) as f:
-            tables += [f"### {title}", "", re.sub(r"^### ", "#### ", f.read(), flags=re.M).strip(), ""]
-    with open(a.page) as f:
-        page = f.read()
-    whole = [s for s in sets if all(p["budget"] == "paper" for p in s[2])]
-    page = between(a.page, page, "headline", headline(whole) + ablations(sets))
-    page = between(a.page, page, "tables", tables)
-    with open(a.page, "w") as f:
-        f.write(page)
+    results, problems = Results(os.path.join(ROOT, "results")), []
+    if a.figures:
+        take_figures(results, a.figures)
+    pages = ["README.md"] + [os.path.join("docs", n) for n in sorted(os.listdir(os.path.join(ROOT, "docs"))) if n.endswith(".md")]
+    for path in pages + [os.path.join("results", "TABLES.md")]:
+        full = os.path.join(ROOT, path)
+        old = open(full).read() if os.path.exists(full) else ""
+        if path in pages:
+            new = fill_values(path, fill_blocks(path, old, results, problems), results, problems)
+        else:
+            new = all_tables(results)
+        if path in SOURCED:
+            problems += unsourced(path, new)
+        if a.check and old != new:
+            compare(path, old, new, problems)
+        elif not a.check and old != new:
+            with open(full, "w") as f:
+                f.write(new)
+    for line in problems:
+        print(line, file=sys.stderr)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

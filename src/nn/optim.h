@@ -13,7 +13,7 @@
 typedef enum { OPTIM_ADAMW, OPTIM_MUON, OPTIM_SOAP, OPTIM_KINDS } optim_kind;
 const char *optim_name(optim_kind kind); /* "adamw", "muon", "soap" */
 dkho_status optim_parse(const char *name, optim_kind *out);
-/* A peak rate and a batch to begin with where AdamW's are lr and batch; measured, docs/RESULTS.md, "Learning faster". */
+/* A peak rate and a batch to begin with where AdamW's are lr and batch; measured, docs/RESULTS.md, "Optimisers". */
 double optim_rate(optim_kind kind, double lr);
 int64_t optim_batch(optim_kind kind, int64_t batch);
 

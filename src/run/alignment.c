@@ -184,8 +184,9 @@ void align_summarise(int64_t count, const alignment *a, double q, align_summary 
     add(out->rho, a[i].rho), add(out->dice, a[i].dice);
     add(out->lift, a[i].lift), add(out->enrichment, a[i].enrichment);
     out->permuted_dice += a[i].permuted_dice / n, out->permuted_enrichment += a[i].permuted_enrichment / n;
-    out->above_chance += (a[i].dice > q && a[i].enrichment > 1) / n;
+    out->above_chance += a[i].dice > q && a[i].enrichment > 1;
   }
+  out->above_chance /= n;
   finish(out->rho, n), finish(out->dice, n), finish(out->lift, n), finish(out->enrichment, n);
 }
 

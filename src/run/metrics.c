@@ -1,4 +1,4 @@
-/* metrics.c: the lists of metrics and their evaluation. Formulas are in metrics.h's functions and docs/RESULTS.md; this
+/* metrics.c: the lists of metrics and their evaluation. Formulas are in metrics.h's functions and docs/METRICS.md; this
  * file leaves out anything about models, splits or files. */
 #include "run/metrics.h"
 

@@ -1,7 +1,7 @@
 /* metrics.h: how a predicted field is judged against its reference, per sample, on denormalised fields in double.
  *
  * A metric is a function of one sample's pair (p, y) and a rule that joins the samples: mean, root of the mean, or
- * exp(-10·mean). Lists name what a target is judged by; docs/RESULTS.md has every formula beside the paper's captions. */
+ * exp(-10·mean). Lists name what a target is judged by; docs/METRICS.md has every formula beside the paper's captions. */
 #ifndef RUN_METRICS_H
 #define RUN_METRICS_H
 

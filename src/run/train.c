@@ -208,9 +208,9 @@ static dkho_status write_config(const trainer *t) {
 static dkho_status this_machine(const trainer *t, json_t **out) {
   char cpu[256];
   cpu_name(cpu, sizeof cpu);
-  *out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "version", dkho_version(), "compiler", DKHO_COMPILER, "cpu",
-                   cpu, "blas", dense_library(), "kernels", runner_kernels(t->run[0]), "engine",
-                   runner_engine(t->run[0]), "threads", pool_width(t->threads));
+  *out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "version", dkho_version(), "commit", DKHO_COMMIT,
+                   "build", DKHO_BUILD, "compiler", DKHO_COMPILER, "cpu", cpu, "blas", dense_library(), "kernels",
+                   runner_kernels(t->run[0]), "engine", runner_engine(t->run[0]), "threads", pool_width(t->threads));
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
 

@@ -297,6 +297,17 @@ static dkho_status write_packed(const oper *o, const json_t *training, const cha
   return s;
 }
 
+/* The cost that `dkho reproduce` measured with the run, where there is one, instead of one measured now: the card then agrees with
+ * the tables. */
+static dkho_status take_kept_cost(const char *run, json_t *honest) {
+  char path[PATH_LIMIT];
+  json_t *cost = NULL;
+  if (snprintf(path, sizeof path, "%s/cost.json", run) >= PATH_LIMIT || !file_exists(path)) return DKHO_OK;
+  TRY(load_part(run, "cost.json", &cost));
+  json_object_set_new(honest, "cost", cost);
+  return DKHO_OK;
+}
+
 static dkho_status write_card(const char *run, const char *data, const char *path, int threads, json_t *training,
                               json_t **out) {
   char card_name[PATH_LIMIT];
@@ -306,6 +317,7 @@ static dkho_status write_card(const char *run, const char *data, const char *pat
   TRY_GOTO(card_file(path, &file));
   TRY_GOTO(load_part(run, "manifest.json", &manifest));
   TRY_GOTO(cost_and_rows(run, data, threads, &honest));
+  TRY_GOTO(take_kept_cost(run, honest));
   card = json_pack("{s:O, s:O, s:O, s:O}", "file", file, "training", training, "machine", manifest, "honest", honest);
   TRY_GOTO(config_save_json(json_incref(card), card_name, 1));
   TRY_GOTO(card_index(path));

@@ -160,7 +160,8 @@ static void add_paper_rows(const study *s, const char *target, json_t *rows) {
   }
 }
 
-/* Least validation error of the first nine tenths of the epochs over that of all, minus one; NaN without a history. */
+/* 1 - least validation error / least of the first nine tenths of the epochs: the share that the last tenth removed; NaN without a
+ * history. */
 static double late_fall(const study_run *r) {
   char path[PATH_LIMIT], line[256];
   double early = INFINITY, least = INFINITY, error, epochs = 0;
@@ -177,7 +178,7 @@ static double late_fall(const study_run *r) {
     }
     if (f) fclose(f);
   }
-  return isfinite(early) && least > 0 ? early / least - 1 : NAN;
+  return isfinite(early) && early > 0 ? 1 - least / early : NAN;
 }
 
 /* The settings that tables name, from the run's own configuration. */

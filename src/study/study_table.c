@@ -242,7 +242,7 @@ static dkho_status write_markdown(const char *root, const json_t *problems) {
   json_t *whole;
   snprintf(path, sizeof path, "%.*s/table.md", PATH_LIMIT - 64, root);
   TRY(file_open(&f, path, 1));
-  dkho_status s = file_printf(&f, "# Results\n\nWritten by `dkho reproduce`. docs/RESULTS.md has the formulas.\n\n");
+  dkho_status s = file_printf(&f, "# Results\n\nWritten by `dkho reproduce`. docs/METRICS.md has the formulas.\n\n");
   json_array_foreach(problems, i, whole)
     if (s == DKHO_OK) s = problem_section(&f, whole);
   if (s == DKHO_OK) return file_commit(&f);

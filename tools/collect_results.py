@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Turns the output folder of `dkho reproduce` or `bench/study.py` into one results file. Standard library only.
+
+    tools/collect_results.py DIR -o results/NAME.json
+    tools/collect_results.py RUN --eval EVAL.json -o results/NAME.json   # one run, with the output of `dkho eval RUN --honest --json`
+
+The file holds everything the pages and tests use, in a form that reads as a table (one row, run or curve per line):
+
+    problems   of `dkho reproduce`: result.json (metrics of every row, cost, phase diagnostic) with the plan of each problem;
+               rows of the paper are left out, they stand once in results/paper.json
+    study      of `bench/study.py`: its settings; `rows`: validation errors
+    eval       of one run: its metrics, baselines and cost
+    runs       every training: name, configuration, environment (manifest.json), result, and the curve of metrics.csv by columns
+
+    tools/collect_results.py DIR --paper -o results/paper.json    # only the paper's rows, of all problems in DIR
+
+Models, data and figures are left out: `dkho pack` and --figures of tools/results_page.py take care of those.
+"""
+import argparse
+import csv
+import glob
+import json
+import os
+
+WIDTH = 230  # a nested value that fits into so many characters stands on one line; a flat one always does
+
+
+def read_json(*path):
+    with open(os.path.join(*path)) as f:
+        return json.load(f)
+
+
+def layout(value, indent=0):
+    """JSON text in which small objects and arrays stand on one line."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if len(flat) + indent <= WIDTH or is_flat(value):
+        return flat
+    pad = " " * (indent + 1)
+    if isinstance(value, dict):
+        body = [f"{pad}{json.dumps(k)}: {layout(v, indent + 1)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(body) + "\n" + " " * indent + "}"
+    return "[\n" + ",\n".join(pad + layout(v, indent + 1) for v in value) + "\n" + " " * indent + "]"
+
+
+def is_flat(value):
+    """A scalar, or an object or array of scalars."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return not any(isinstance(v, (dict, list)) for v in inside)
+
+
+def write_json(path, value):
+    with open(path, "w") as f:
+        f.write(layout(value) + "\n")
+
+
+def curve_of(run):
+    """The columns of metrics.csv."""
+    with open(os.path.join(run, "metrics.csv")) as f:
+        rows = list(csv.DictReader(f))
+    return {key: [float(r[key]) if key != "epoch" else int(r[key]) for r in rows] for key in rows[0]}
+
+
+def collect_run(folder, **name):
+    out = dict(name)
+    for part in ("config", "manifest", "result"):
+        out[part] = read_json(folder, part + ".json")
+    out["config"].pop("data", None)  # a path of the machine that trained; data_hash says which data
+    out["curve"] = curve_of(folder)
+    return out
+
+
+def without_paper(problem):
+    """A problem of result.json without the figures that the paper prints."""
+    out = dict(problem)
+    out["targets"] = [dict(t, rows=[r for r in t["rows"] if r["source"] != "paper"]) for t in problem["targets"]]
+    if "phase" in out:
+        out["phase"] = {k: v for k, v in out["phase"].items() if k != "paper"}
+    return out
+
+
+def paper_of(problem):
+    targets = [{"target": t["target"], "degree": t["degree"], "rows": [r for r in t["rows"] if r["source"] == "paper"]}
+               for t in problem["targets"]]
+    return {"problem": problem["problem"], "targets": targets, "phase": problem.get("phase", {}).get("paper")}
+
+
+def collect_reproduce(folder):
+    problems, runs = [], []
+    for problem in read_json(folder, "result.json")["problems"]:
+        name = problem["problem"]
+        problems.append(dict(without_paper(problem), plan=read_json(folder, name, "plan.json")))
+        for path in sorted(glob.glob(os.path.join(folder, name, "runs", "*", "result.json"))):
+            run = os.path.dirname(path)
+            runs.append(collect_run(run, problem=name, run=os.path.basename(run)))
+    return {"problems": problems, "runs": runs}
+
+
+def collect_study(folder):
+    out = read_json(folder, "study.json")
+    out["runs"] = []
+    for path in sorted(glob.glob(os.path.join(folder, "*", "*", "result.json"))):
+        case, run = os.path.dirname(path).split(os.sep)[-2:]
+        out["runs"].append(collect_run(os.path.dirname(path), case=case, run=run))
+    return out
+
+
+def collect_single(folder, evaluation):
+    found = read_json(evaluation)[0]
+    return {"eval": dict(found, run=os.path.basename(found["run"])), "runs": [collect_run(folder, run=os.path.basename(folder))]}
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("folder", metavar="DIR")
+    p.add_argument("-o", "--out", required=True, metavar="FILE")
+    p.add_argument("--paper", action="store_true", help="only the figures that the paper prints")
+    p.add_argument("--eval", metavar="FILE", help="DIR is one run, FILE its evaluation")
+    a = p.parse_args()
+    try:
+        if a.eval:
+            found = collect_single(a.folder, a.eval)
+        elif a.paper:
+            found = {"problems": [paper_of(q) for q in read_json(a.folder, "result.json")["problems"]]}
+        elif os.path.exists(os.path.join(a.folder, "study.json")):
+            found = collect_study(a.folder)
+        else:
+            found = collect_reproduce(a.folder)
+    except (OSError, ValueError) as e:
+        raise SystemExit(f"collect_results: {a.folder}: {e}")
+    write_json(a.out, found)
+
+
+if __name__ == "__main__":
+    main()
