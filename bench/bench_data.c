@@ -69,6 +69,7 @@ static dkho_status run(const char *name, int64_t samples, const char *resolution
            w + 1, 1e3 * seconds[w] / (double)made, w + 1, 1e3 * work[w] / (double)made);
   printf("}\n");
 done:
+  for (int w = 0; j.s && w < WIDEST; w++) problem_leave(j.p, j.work[w]);
   if (j.s) j.p->release(j.s);
   arena_free(&mem);
   cx_free(c);

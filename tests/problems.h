@@ -57,6 +57,7 @@ static inline ready ready_make(const problem *p, const char *resolution) {
 }
 
 static inline void ready_free(ready *r) {
+  problem_leave(r->p, r->work);
   r->p->release(r->s);
   cx_free(r->c);
   arena_free(&r->mem);

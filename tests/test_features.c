@@ -420,6 +420,8 @@ static void test_generic(void **state) {
     /* u 2, dt q 1, Re 3, position, kappa 1, distance 2, heat 6, summary of u 2+2+2·gdim and of q 2 */
     assert_int_equal(features_width(r.f, 0), 2 + 1 + 3 + b.c->gdim + 1 + 2 + 6 + 4 + 2 * b.c->gdim + 2);
     assert_int_equal(features_class_width(r.f, 1, FEAT_CLASS_STATIC), 1 + 4 + 2);
+    /* du 2, mean u 2, q 1, Re 3, kappa 1, spectral 4, distance 2, d of heat 6, summaries */
+    assert_int_equal(features_width(r.f, 1), 2 + 2 + 1 + 3 + 1 + 4 + 2 + 6 + 4 + 2 * b.c->gdim + 2);
     float u[64], q[128];
     const double re[] = {1, 2, 3}, *const global[] = {re};
     const float *in[] = {u, q};

@@ -11,16 +11,16 @@ typedef struct exported {
   problem_state *state;
   arena mem;
   double *block[PROBLEM_FIELDS_MAX]; /* by field */
+  void *work;
 } exported;
 
 static dkho_status export_solve(exported *x, const char *name, const char *resolution) {
   double *varying[PROBLEM_FIELDS_MAX];
-  void *work;
   TRY(problem_find(name, &x->p));
   TRY(x->p->build(&x->c, resolution));
   TRY(x->p->prepare(&x->state, x->c, 42));
-  TRY(problem_room(x->p, x->state, x->c, &x->mem, varying, &work));
-  TRY(problem_group(x->p, x->state, x->c, work, 42, 0, varying));
+  TRY(problem_room(x->p, x->state, x->c, &x->mem, varying, &x->work));
+  TRY(problem_group(x->p, x->state, x->c, x->work, 42, 0, varying));
   for (int i = 0, j = 0; i < x->p->fields; i++) {
     const data_field *f = &x->p->field[i];
     if (f->role != DATA_STATIC) {
@@ -80,7 +80,7 @@ static dkho_status export_file(const char *name, const char *resolution, const c
     s = st_commit(w);
   else
     st_abort(w);
-  if (x.p) x.p->release(x.state);
+  if (x.p) problem_leave(x.p, x.work), x.p->release(x.state);
   cx_free(x.c);
   arena_free(&x.mem);
   return s;

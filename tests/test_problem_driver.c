@@ -2,6 +2,8 @@
  * disks and memory that run out. */
 #include "problems.h"
 
+#include "mesh/generate.h"
+
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -64,6 +66,93 @@ static void test_same_samples(void **state) {
     dataset_free(more);
     assert_int_equal(unlink(other), 0);
   }
+}
+
+/* A problem solved one by one, on the complex of darcy: x is a number and p = √x of it on every vertex; a negative x has no solution. */
+static int stubborn; /* 1: no number has */
+static dkho_status root_open(void **work, const problem_state *s) {
+  (void)s;
+  return (*work = mem_alloc(1, 1)) ? DKHO_OK : DKHO_E_MEMORY;
+}
+static void root_draw(const problem_state *s, void *work, rng *r, double *const *one) {
+  (void)s, (void)work;
+  one[1][0] = rng_range(r, -1, 1);
+}
+static dkho_status root_solve(const problem_state *s, void *work, double *const *one) {
+  (void)s, (void)work;
+  if (one[1][0] < 0 || stubborn) return (fail)(DKHO_E_NOCONV, "%g has no root", one[1][0]);
+  for (int i = 0; i < 3; i++) one[0][i] = sqrt(one[1][0]);
+  return DKHO_OK;
+}
+static dkho_status root_prepare(problem_state **out, const cx *c, uint64_t seed) {
+  (void)c, (void)seed;
+  *out = NULL;
+  return DKHO_OK;
+}
+static void root_release(problem_state *s) {
+  (void)s;
+}
+static const data_field root_fields[] = {{"p", DATA_TARGET, 0, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
+                                         {"x", DATA_GLOBAL, 0, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1}};
+static const feat_row root_rows[] = {{"number", 0, FEAT_NATIVE, "broadcast(x)"}};
+static const feat_summary root_summaries[] = {{"x", "value(x)"}};
+
+static int logged;
+static void count_log(void *user, const char *line) {
+  (void)user;
+  assert_non_null(strstr(line, "root: sample "));
+  assert_non_null(strstr(line, "has no root"));
+  logged++;
+}
+
+/* Samples without a solution are drawn again and reported; the others stay what they were; threads change nothing. */
+static void test_redrawn(void **state) {
+  (void)state;
+  problem root = {.name = "root",
+                  .sizes = {2, 1, 1},
+                  .smoke_sizes = {2, 1, 1},
+                  .dim = 2,
+                  .gdim = 2,
+                  .fields = 2,
+                  .field = root_fields,
+                  .table = {1, 1, root_rows, root_summaries},
+                  .notes = "",
+                  .build = cx_darcy,
+                  .prepare = root_prepare,
+                  .release = root_release,
+                  .open = root_open,
+                  .close = mem_free,
+                  .draw_one = root_draw,
+                  .solve_one = root_solve};
+  enum { SAMPLES = 150 };
+  double x[3][SAMPLES];
+  static const int threads[] = {1, 2, 5};
+  dkho_report_set(&(dkho_report){.log = count_log});
+  for (int t = 0; t < 3; t++) {
+    dataset *d;
+    logged = 0;
+    assert_ok(generate(&root, SAMPLES, threads[t]));
+    assert_ok(dataset_open(&d, path));
+    for (int i = 0, again = 0; i < SAMPLES; i++) {
+      rng r = rng_open(7, RNG_SAMPLE, (uint64_t)i);
+      double first = rng_range(&r, -1, 1);
+      x[t][i] = *dataset_global(d, 1, i);
+      assert_true(x[t][i] >= 0 && dataset_value(d, 0, i)[2] == (float)sqrt(x[t][i]));
+      assert_int_equal(first == x[t][i], first >= 0);
+      again += first < 0;
+      if (i == SAMPLES - 1) assert_int_equal(logged, again);
+    }
+    assert_true(logged > 40);
+    dataset_free(d);
+  }
+  assert_memory_equal(x[0], x[1], sizeof *x);
+  assert_memory_equal(x[0], x[2], sizeof *x);
+  dkho_report_set(NULL);
+  size_t live = mem_live_blocks();
+  stubborn = 1;
+  assert_int_equal(generate(&root, 5, 2), DKHO_E_NOCONV);
+  assert_non_null(strstr(fail_text(), "sample 0: 10 draws in vain, the last: "));
+  assert_int_equal(mem_live_blocks(), live);
 }
 
 /* The benchmark's own sizes, and their proportions for other numbers. */
@@ -166,7 +255,7 @@ static dkho_status exercise(const problem *p, const cx *c) {
   problem_state *s = NULL;
   arena mem = {0};
   double *block[PROBLEM_FIELDS_MAX];
-  void *work;
+  void *work = NULL;
   dkho_status st = p->prepare(&s, c, 1);
   if (st == DKHO_OK) st = problem_room(p, s, c, &mem, block, &work);
   if (st == DKHO_OK) st = problem_group(p, s, c, work, 1, 0, block);
@@ -176,6 +265,7 @@ static dkho_status exercise(const problem *p, const cx *c) {
     double *out = arena_take(&mem, (size_t)(c->n[f->degree] * f->channels), sizeof *out);
     st = out ? p->fill(s, f->name, out) : DKHO_E_MEMORY;
   }
+  problem_leave(p, work);
   p->release(s);
   arena_free(&mem);
   return st;
@@ -220,9 +310,9 @@ static void test_no_memory_generating(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_bits), cmocka_unit_test(test_same_samples),         cmocka_unit_test(test_splits),
-      cmocka_unit_test(test_seed),      cmocka_unit_test(test_bad_requests),         cmocka_unit_test(test_no_room),
-      cmocka_unit_test(test_no_memory), cmocka_unit_test(test_no_memory_generating),
+      cmocka_unit_test(test_redrawn), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_same_samples),
+      cmocka_unit_test(test_splits),  cmocka_unit_test(test_seed),      cmocka_unit_test(test_bad_requests),
+      cmocka_unit_test(test_no_room), cmocka_unit_test(test_no_memory), cmocka_unit_test(test_no_memory_generating),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -45,7 +45,7 @@ static void find_scaling(const dataset_writer *w, int field) {
     f->scale = m.most + f->eps;
     return;
   }
-  f->shift = m.sum / (double)m.count;
+  if (f->rule == DATA_SCALE_MEANSTD) f->shift = m.sum / (double)m.count;
   for (data_split s = DATA_TRAIN; s <= (f->with_val ? DATA_VAL : DATA_TRAIN); s++)
     gather(w, field, s, f->shift, 2, &second);
   f->scale = sqrt(second.sum / (double)second.count) + f->eps;

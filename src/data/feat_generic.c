@@ -74,6 +74,7 @@ static void native_rows(builder *b, const data_field *f) {
     row(b, 0, FEAT_NATIVE, u, "%s", u);
     row(b, 1, FEAT_NATIVE, u, "d(%s)", u);
     for (int k = 2; k <= b->top; k++) row(b, k, FEAT_NATIVE, u, "integral(%s, %d)", u, k);
+    for (int k = 1; k <= b->top; k++) row(b, k, FEAT_NATIVE, u, "mean(%s, %d)", u, k);
   } else if (f->role == DATA_INPUT) {
     row(b, f->degree - 1, FEAT_NATIVE, u, "dt(%s)", u);
     row(b, f->degree, FEAT_NATIVE, u, "%s", u);

@@ -63,7 +63,7 @@ dkho_status feat_widths(const feat_table *t, int dim, int fields, const data_fie
                         int modes, int width[CX_DEGREES], int *summary);
 
 /* The usual descriptors for a user's own data, put together from the fields that are there (degrees 0 … top): inputs as
- * values, and as differences or integrals on the other degrees; globals everywhere; statics on their own degree, and
+ * values, and as differences or integrals on the other degrees, vertex inputs as means there too; globals everywhere; statics on their own degree, and
  * vertex statics as means on the others. Names that mean something: spectral{k} (spectral group, by modes), distance{k}
  * (boundary group), weight (vertex weights of the summary) and position0 (its moments). heat_step is a in heat(); 0
  * leaves the diffusion group empty. Text is taken from `mem`. */

@@ -18,6 +18,7 @@ typedef enum {
   DATA_SCALE_NONE,    /* shift 0, scale 1 */
   DATA_SCALE_MEANSTD, /* shift = mean, scale = population std + eps */
   DATA_SCALE_MAXABS,  /* shift 0, scale = max|v| + eps */
+  DATA_SCALE_RMS,     /* shift 0, scale = √mean(v²) + eps */
   DATA_SCALE_RULES
 } data_scale_rule;
 
@@ -34,6 +35,6 @@ typedef struct data_field {
 } data_field;
 
 const char *data_role_name(data_role r);             /* "input" … */
-const char *data_scale_rule_name(data_scale_rule r); /* "none", "meanstd", "maxabs" */
+const char *data_scale_rule_name(data_scale_rule r); /* "none", "meanstd", "maxabs", "rms" */
 
 #endif

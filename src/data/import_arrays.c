@@ -52,7 +52,7 @@ static dkho_status open_field(importer *m, json_t *o, const char *where, import_
   TRY(spec_text(o, where, "file", NULL, &m->mem, &file));
   f->f.role = (data_role)role, f->f.degree = (int)degree, f->f.scale = 1;
   if (role == DATA_TARGET)
-    f->f.rule = DATA_SCALE_MAXABS, f->f.eps = 1e-8;
+    f->f.rule = DATA_SCALE_RMS, f->f.eps = 1e-8;
   else if (role != DATA_STATIC)
     f->f.rule = DATA_SCALE_MEANSTD, f->f.eps = 1e-6;
   snprintf(at, sizeof at, "%.40s.scaling", where);

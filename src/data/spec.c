@@ -14,7 +14,7 @@ const char *data_role_name(data_role r) {
 }
 
 const char *data_scale_rule_name(data_scale_rule r) {
-  static const char *const names[DATA_SCALE_RULES] = {"none", "meanstd", "maxabs"};
+  static const char *const names[DATA_SCALE_RULES] = {"none", "meanstd", "maxabs", "rms"};
   return names[r];
 }
 

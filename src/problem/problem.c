@@ -1,13 +1,11 @@
 /* problem.c: the list of problems and the driver that makes a data set of any of them. */
-#include "problem/problem.h"
+#include "problem/problem_impl.h"
 
 #include "base/report.h"
 #include "data/static.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum { ROUND = 8 }; /* groups in flight; the file grows by ROUND × PROBLEM_GROUP samples */
 
 static const problem *const list[] = {&problem_darcy, &problem_torus, &problem_cavity, &problem_heat,
                                       &problem_reaction};
@@ -134,87 +132,6 @@ static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c,
   return st;
 }
 
-/* One round of groups: tasks solve whole groups in double and round them into the file's types. */
-typedef struct batch {
-  const problem *p;
-  const problem_state *s;
-  const cx *c;
-  uint64_t seed;
-  int64_t first, samples; /* of this round; samples ≤ ROUND × PROBLEM_GROUP */
-  int varying;            /* fields that are not static */
-  const data_field *field[PROBLEM_FIELDS_MAX];
-  size_t entries[PROBLEM_FIELDS_MAX]; /* per sample */
-  void *out[PROBLEM_FIELDS_MAX];      /* floats, doubles for globals: ROUND × PROBLEM_GROUP samples */
-  double *block[PROBLEM_FIELDS_MAX];  /* per worker: PROBLEM_GROUP samples, workers one after the other */
-  char *work;
-  size_t work_bytes;
-} batch;
-
-dkho_status problem_group(const problem *p, const problem_state *s, const cx *c, void *work, uint64_t seed,
-                          int64_t first, double *const *block) {
-  p->draw(s, work, seed, first, block);
-  for (int i = 0, j = 0; i < p->fields; i++) {
-    const data_field *f = &p->field[i];
-    int64_t n = f->role == DATA_INPUT ? PROBLEM_GROUP * c->n[f->degree] * f->channels : 0;
-    for (int64_t a = 0; a < n; a++) block[j][a] = (float)block[j][a];
-    j += f->role != DATA_STATIC;
-  }
-  return p->solve(s, work, block);
-}
-
-static dkho_status solve_group(void *ctx, size_t task, int worker) {
-  batch *b = ctx;
-  double *block[PROBLEM_FIELDS_MAX];
-  for (int j = 0; j < b->varying; j++) block[j] = b->block[j] + (size_t)worker * PROBLEM_GROUP * b->entries[j];
-  int64_t at = (int64_t)task * PROBLEM_GROUP, count = b->samples - at < PROBLEM_GROUP ? b->samples - at : PROBLEM_GROUP;
-  void *work = b->work + (size_t)worker * b->work_bytes;
-  TRY(problem_group(b->p, b->s, b->c, work, b->seed, b->first + at, block));
-  for (int j = 0; j < b->varying; j++) {
-    size_t n = b->entries[j] * (size_t)count, from = b->entries[j] * (size_t)at;
-    if (b->field[j]->role == DATA_GLOBAL)
-      memcpy((double *)b->out[j] + from, block[j], n * sizeof(double));
-    else
-      for (size_t i = 0; i < n; i++) ((float *)b->out[j])[from + i] = (float)block[j][i];
-  }
-  return DKHO_OK;
-}
-
-static void list_varying(batch *b, const problem *p, const cx *c) {
-  for (int i = 0; i < p->fields; i++) {
-    const data_field *f = &p->field[i];
-    if (f->role == DATA_STATIC) continue;
-    b->entries[b->varying] = (size_t)(f->role == DATA_GLOBAL ? 1 : c->n[f->degree]) * (size_t)f->channels;
-    b->field[b->varying++] = f;
-  }
-}
-
-static dkho_status put_samples(dataset_writer *w, const problem *p, const cx *c, const problem_state *s, uint64_t seed,
-                               int64_t samples, pool *threads) {
-  batch b = {.p = p, .s = s, .c = c, .seed = seed, .work_bytes = (p->work(s) + 63) / 64 * 64};
-  arena mem = {0};
-  size_t width = (size_t)pool_width(threads);
-  dkho_status st = DKHO_E_MEMORY;
-  list_varying(&b, p, c);
-  if (!(b.work = arena_take(&mem, width, b.work_bytes))) goto done;
-  for (int j = 0; j < b.varying; j++) {
-    size_t size = b.field[j]->role == DATA_GLOBAL ? sizeof(double) : sizeof(float);
-    if (!(b.out[j] = arena_take(&mem, ROUND * PROBLEM_GROUP * b.entries[j], size))) goto done;
-    if (!ARENA_NEW(&mem, b.block[j], width * PROBLEM_GROUP * b.entries[j])) goto done;
-  }
-  st = DKHO_OK;
-  for (b.first = 0; st == DKHO_OK && b.first < samples; b.first += b.samples) {
-    report_progress("samples", (uint64_t)b.first, (uint64_t)samples, NULL);
-    b.samples = samples - b.first < ROUND * PROBLEM_GROUP ? samples - b.first : ROUND * PROBLEM_GROUP;
-    size_t groups = (size_t)(b.samples + PROBLEM_GROUP - 1) / PROBLEM_GROUP;
-    st = pool_run(threads, groups, solve_group, &b);
-    if (st == DKHO_OK) st = dataset_append(w, 0, b.samples, (const void *const *)b.out);
-  }
-  if (st == DKHO_OK) report_progress("samples", (uint64_t)samples, (uint64_t)samples, NULL);
-done:
-  arena_free(&mem);
-  return st;
-}
-
 dkho_status problem_prepare(problem_state **out, const problem *p, const cx *c, uint64_t seed) {
   *out = NULL;
   if (c->dim != p->dim || c->gdim != p->gdim)
@@ -271,7 +188,7 @@ dkho_status problem_generate(const problem *p, const problem_request *r, const c
   TRY_GOTO(declare(w, p, c));
   TRY_GOTO(problem_prepare(&state, p, c, r->seed));
   TRY_GOTO(put_statics(w, p, c, state));
-  TRY_GOTO(put_samples(w, p, c, state, r->seed, samples, threads));
+  TRY_GOTO(problem_put_samples(w, p, c, state, r->seed, samples, threads));
   TRY_GOTO(dataset_split_random(w, r->seed, size[DATA_TRAIN], size[DATA_VAL], size[DATA_TEST]));
   s = dataset_commit(w);
   w = NULL;
@@ -281,14 +198,4 @@ done:
   pool_free(threads);
   cx_free(c);
   return s;
-}
-
-dkho_status problem_room(const problem *p, const problem_state *s, const cx *c, arena *mem, double **block,
-                         void **work) {
-  batch b = {0};
-  list_varying(&b, p, c);
-  if (!(*work = arena_take(mem, p->work(s), 1))) return DKHO_E_MEMORY;
-  for (int j = 0; j < b.varying; j++)
-    if (!ARENA_NEW(mem, block[j], PROBLEM_GROUP * b.entries[j])) return DKHO_E_MEMORY;
-  return DKHO_OK;
 }

@@ -1,5 +1,5 @@
 /* problem.h: benchmarks that make their own data. A problem is one file with one table: which complex, which fields, which
- * descriptors, how a group of samples is solved. The driver here does the rest: spectra, harmonic bases, threads, splits,
+ * descriptors, how its samples are drawn and solved. The driver here does the rest: spectra, harmonic bases, threads, splits,
  * the file. A problem knows no model. */
 #ifndef PROBLEM_PROBLEM_H
 #define PROBLEM_PROBLEM_H
@@ -10,7 +10,8 @@
 #include "dec/dec.h"
 #include "la/la.h"
 
-/* Samples are solved in aligned groups of this many, whole groups always, as wide as the solvers of la.h are fastest. */
+/* Samples that one factor serves are solved in aligned groups of this many, whole groups always, as wide as the solvers of la.h are
+ * fastest; those of nonlinear problems one by one. */
 enum { PROBLEM_GROUP = CHOL_WIDE, PROBLEM_FIELDS_MAX = 32, PROBLEM_MODES = 16 };
 
 /* What prepare() makes once per complex: factors, matrices, tables; shared by the threads. */
@@ -47,6 +48,13 @@ typedef struct problem {
    * belong to the inputs and globals in the block, whoever put them there. */
   void (*draw)(const problem_state *s, void *work, uint64_t seed, int64_t first, double *const *block);
   dkho_status (*solve)(const problem_state *s, void *work, double *const *block);
+  /* A nonlinear problem, whose samples need matrices of their own, has these instead of work, draw and solve. open makes one thread's
+   * solver. one[j] is the j-th field of one sample. DKHO_E_NOCONV from solve_one says that this sample has no solution to be found: it is
+   * drawn again, from another stream. */
+  dkho_status (*open)(void **work, const problem_state *s);
+  void (*close)(void *work);
+  void (*draw_one)(const problem_state *s, void *work, rng *r, double *const *one);
+  dkho_status (*solve_one)(const problem_state *s, void *work, double *const *one);
 } problem;
 
 /* Fields of a group as a block keeps them, one sample after the other, and as solvers want them, the samples of a simplex side by
@@ -89,11 +97,15 @@ typedef struct problem_request {
 /* Makes the data set file. */
 dkho_status problem_generate(const problem *p, const problem_request *r, const char *path);
 
-/* For tests and oracles: zeroed blocks of one group, and the scratch that draw and solve want, from an arena. */
+/* Zeroed blocks of one group, from an arena, and what draw and solve work with: to be left with problem_leave before the state is released,
+ * whether or not problem_room succeeded. */
 dkho_status problem_room(const problem *p, const problem_state *s, const cx *c, arena *mem, double **block,
                          void **work);
+void problem_leave(const problem *p, void *work); /* NULL is fine */
 /* Draws a group, rounds its inputs to float (the file keeps floats, and targets must belong to what it keeps), solves. */
 dkho_status problem_group(const problem *p, const problem_state *s, const cx *c, void *work, uint64_t seed,
                           int64_t first, double *const *block);
+/* Fills the targets that belong to the inputs and globals of a group. */
+dkho_status problem_solve(const problem *p, const problem_state *s, const cx *c, void *work, double *const *block);
 
 #endif

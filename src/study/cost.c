@@ -14,13 +14,14 @@
 /* Rounds of work: at least so many, and until the clock has shown so much. */
 enum { ROUNDS_LEAST = 7, ROUNDS_MOST = 64 };
 #define SECONDS_LEAST 0.5
+#define SECONDS_ENOUGH 20 /* after which fewer rounds will do */
 
 /* The median of the seconds that a round takes, after one to warm up: what others do on the machine meanwhile counts little. */
 static dkho_status time_rounds(dkho_status (*round_of_work)(void *ctx), void *ctx, double *seconds) {
   double spent[ROUNDS_MOST], sum = 0;
   int rounds = 0;
   TRY(round_of_work(ctx));
-  while (rounds < ROUNDS_LEAST || (sum < SECONDS_LEAST && rounds < ROUNDS_MOST)) {
+  while ((rounds < ROUNDS_LEAST && sum < SECONDS_ENOUGH) || (sum < SECONDS_LEAST && rounds < ROUNDS_MOST)) {
     double start = clock_now();
     TRY(round_of_work(ctx));
     spent[rounds] = clock_now() - start;
@@ -33,6 +34,7 @@ static dkho_status time_rounds(dkho_status (*round_of_work)(void *ctx), void *ct
 typedef struct solve_job {
   const problem *p;
   const problem_state *s;
+  const cx *c;
   pool *threads;
   double *(*block)[PROBLEM_FIELDS_MAX]; /* per worker: a group with its inputs drawn */
   void **work;
@@ -41,14 +43,14 @@ typedef struct solve_job {
 static dkho_status solve_task(void *ctx, size_t task, int worker) {
   const solve_job *j = ctx;
   (void)task;
-  return j->p->solve(j->s, j->work[worker], j->block[worker]);
+  return problem_solve(j->p, j->s, j->c, j->work[worker], j->block[worker]);
 }
 
 static dkho_status draw_groups(solve_job *j, const dataset *d, int width, arena *mem) {
   if (!ARENA_NEW(mem, j->block, width) || !ARENA_NEW(mem, j->work, width)) return DKHO_E_MEMORY;
   for (int i = 0; i < width; i++) {
-    TRY(problem_room(j->p, j->s, dataset_cx(d, 0), mem, j->block[i], &j->work[i]));
-    j->p->draw(j->s, j->work[i], dataset_info(d)->seed, (int64_t)i * PROBLEM_GROUP, j->block[i]);
+    TRY(problem_room(j->p, j->s, j->c, mem, j->block[i], &j->work[i]));
+    TRY(problem_group(j->p, j->s, j->c, j->work[i], dataset_info(d)->seed, (int64_t)i * PROBLEM_GROUP, j->block[i]));
   }
   return DKHO_OK;
 }
@@ -65,6 +67,7 @@ static dkho_status time_solves(solve_job *j, const dataset *d, double *seconds) 
   dkho_status s = draw_groups(j, d, width, &mem);
   if (s == DKHO_OK) s = time_rounds(solve_round, j, seconds);
   *seconds /= (double)(width * PROBLEM_GROUP);
+  for (int i = 0; j->work && i < width; i++) problem_leave(j->p, j->work[i]);
   arena_free(&mem);
   return s;
 }
@@ -78,7 +81,7 @@ dkho_status cost_classical(const dataset *d, pool *threads, json_t **out) {
   double start = clock_now(), setup, seconds = 0;
   TRY(problem_prepare(&state, p, dataset_cx(d, 0), info->seed));
   setup = clock_now() - start;
-  solve_job j = {.p = p, .s = state, .threads = threads};
+  solve_job j = {.p = p, .s = state, .c = dataset_cx(d, 0), .threads = threads};
   dkho_status s = time_solves(&j, d, &seconds);
   p->release(state);
   TRY(s);

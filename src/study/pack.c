@@ -94,7 +94,7 @@ static dkho_status replay_open(replay *b, const char *path, int threads) {
 }
 
 static void replay_close(replay *b) {
-  if (b->p) b->p->release(b->state);
+  if (b->p) problem_leave(b->p, b->work), b->p->release(b->state);
   runner_free(b->run);
   pool_free(b->threads);
   oper_free(b->o);
