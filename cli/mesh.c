@@ -31,6 +31,22 @@ static void print_line(const char *name, const char *value) {
   printf("  %-20s %s\n", name, value);
 }
 
+/* What a mesh file held, and what was repaired in it. */
+static void print_import(const json_t *import) {
+  char line[160];
+  const char *key;
+  json_t *count;
+  if (!import) return;
+  snprintf(line, sizeof line, "%s points; elements by dimension %s",
+           grouped((int64_t)json_integer_value(json_object_get(import, "points"))),
+           json_numbers(json_object_get(import, "elements")));
+  print_line("in the file", line);
+  json_object_foreach(json_object_get(import, "repairs"), key, count) {
+    snprintf(line, sizeof line, "%s: %s", key, grouped((int64_t)json_integer_value(count)));
+    print_line("repairs", line);
+  }
+}
+
 /* A complex's description as a table. */
 void print_complex(const json_t *d) {
   char line[160];
@@ -60,6 +76,7 @@ void print_complex(const json_t *d) {
     print_line("eigenvectors", json_numbers(json_object_get(bases, "spectral")));
     print_line("harmonic fields", json_numbers(json_object_get(bases, "harmonic")));
   }
+  print_import(json_object_get(d, "import"));
   const json_t *labels = json_object_get(d, "labels");
   for (size_t i = 1; i < json_array_size(labels); i++) {
     const json_t *l = json_array_get(labels, i);
@@ -100,9 +117,13 @@ static int run(int argc, char **argv) {
   opt_list holes = {0};
   double half = 1, h_near = 0.05, h_far = 0.1, near = 0.05, far = 0.5;
   int64_t interior = 0, modes = 0;
+  dkho_import_options import = {.tolerance = -1};
   const opt opts[] = {
       {"-o", OPT_TEXT, &out, "OUT", "write the complex (.st) or its ParaView form (.vtu)"},
       {"--bases", OPT_INT, &modes, "K", "compute and store K eigenvectors per degree and the harmonic fields"},
+      {"--repair", OPT_FLAG, &import.repair, NULL, "mesh file: drop elements without extent"},
+      {"--merge", OPT_REAL, &import.tolerance, "TOL",
+       "mesh file: merge points at most TOL apart (0: at the same place)"},
       {"--resolution", OPT_TEXT, &resolution, "R", "smoke or main (default) for the benchmark domains"},
       {"--hole", OPT_REPEAT, &holes, "X,Y,R", "planar: a hole; may be repeated"},
       {"--half", OPT_REAL, &half, "L", "planar: half the side of the square (default 1)"},
@@ -119,10 +140,13 @@ static int run(int argc, char **argv) {
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs != 1) return misuse(&verb_mesh, "expected one domain or mesh file, found %d", nargs);
   if (modes > INT32_MAX) return misuse(&verb_mesh, "--bases: found %lld, too many", (long long)modes);
-  static const char *const of_file[] = {"-o", "--bases", NULL}, *const of_benchmark[] = {"-o", "--bases",
-                                                                                         "--resolution", NULL};
+  static const char *const of_file[] = {"-o", "--bases", "--repair", "--merge", NULL}, *const of_benchmark[] = {
+                                                                                           "-o", "--bases",
+                                                                                           "--resolution", NULL};
   const char *name = args[0];
   int planar = strcmp(name, "planar") == 0, benchmark = is_benchmark(name);
+  if ((planar || benchmark) && (import.repair || import.tolerance >= 0))
+    return misuse(&verb_mesh, "--repair and --merge are for mesh files");
   if (planar && strcmp(resolution, "main") != 0)
     return misuse(&verb_mesh, "--resolution: belongs to the benchmark domains; planar has --h-near and --h-far");
   if (!planar && (s = only(&verb_mesh, opts, &shared, benchmark ? "belongs to planar" : "not for a mesh file",
@@ -139,7 +163,8 @@ static int run(int argc, char **argv) {
   } else if (benchmark) {
     status = dkho_complex_generate(&c, name, resolution);
   } else {
-    status = dkho_complex_read(&c, name);
+    import.merge = import.tolerance >= 0;
+    status = dkho_complex_import(&c, name, &import);
   }
   if (status == DKHO_OK && modes) status = dkho_complex_bases(c, (int)modes);
   if (status == DKHO_OK && out)

@@ -76,8 +76,18 @@ DKHO_API dkho_status dkho_complex_torus(dkho_complex **out, double major, double
  * numbered as they are met walking the triangles, those of a body lexicographically (as all are in meshes read from files). */
 DKHO_API dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0, const double *x, int dim,
                                         int64_t tops, const int32_t *top);
-/* From a file: a complex or data set of ours, or .msh, .vtu, .obj, .off. */
+/* From a file: a complex or data set of ours, or a mesh file (docs/FORMATS.md lists the formats). */
 DKHO_API dkho_status dkho_complex_read(dkho_complex **out, const char *path);
+/* The same for a mesh file that needs repair. What was done is told by the log and by dkho_complex_describe ("import"). */
+typedef struct dkho_import_options {
+  int repair;       /* drop elements without extent, which otherwise refuse the file */
+  int merge;        /* merge points at most `tolerance` apart; tolerance 0: at exactly the same place */
+  double tolerance; /* in the file's unit of length */
+} dkho_import_options;
+DKHO_API dkho_status dkho_complex_import(dkho_complex **out, const char *path, const dkho_import_options *options);
+/* Where the simplices of a complex read from a mesh file came from: for k = 0 the file's point of each vertex, for k = dim the
+ * file's element of each top simplex (counted among those of its dimension), from 0; NULL for other k and other complexes. */
+DKHO_API const int32_t *dkho_complex_origin(const dkho_complex *c, int k);
 /* Finds the `modes` lowest eigenvectors and the harmonic fields of the degrees up to 2 (unit metric) and keeps them with the
  * complex: they are saved and read with it, and importing data on the file does not look for them again. */
 DKHO_API dkho_status dkho_complex_bases(dkho_complex *c, int modes);

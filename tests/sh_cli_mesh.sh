@@ -28,6 +28,17 @@ cmp based.st again.st
 expect 2 'bases' "$dkho" mesh torus --resolution smoke --bases -1
 expect 0 'Betti numbers +1  1  0' "$dkho" mesh planar --hole 0,0,0.3 -o disk.vtu
 expect 0 'Betti numbers +1  1  0' "$dkho" mesh disk.vtu
+# Repairs are told in both forms; what would change the topology waits to be asked for.
+printf 'v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 1 0 0\nv 2 0 0\nv 2 1 0\nv 1 1 0\nv 3 0 0\nf 1 2 3 4\nf 5 6 7 8\n' >two.obj
+expect 0 'repairs +coincident: 2' "$dkho" mesh two.obj
+expect 0 '"coincident": 2' "$dkho" mesh two.obj --json
+expect 0 'simplices +6  9  4' "$dkho" mesh two.obj --merge 0 -o two.st
+expect 0 'repairs +merged: 2' "$dkho" info two.st
+expect 1 'only mesh files are repaired' "$dkho" mesh two.st --merge 0
+expect 2 'are for mesh files' "$dkho" mesh darcy --repair
+echo 'f 1 2 6' >>two.obj
+expect 1 'triangle 2 of the file has no extent .*--repair' "$dkho" mesh two.obj
+expect 0 'repairs +flat: 1' "$dkho" mesh two.obj --repair
 expect 1 'hole' "$dkho" mesh planar --hole 0,0,0.3 --hole 0.1,0,0.3
 expect 1 'no-such-file' "$dkho" mesh no-such-file.msh
 expect 1 'resolution' "$dkho" mesh darcy --resolution huge

@@ -146,6 +146,38 @@ static void test_plain(void **state) {
   scratch_remove(p.dir);
 }
 
+/* Arrays with a row for every point and element of the file, of which one point is not used and every element is cut in two. */
+static void test_rows_of_the_file(void **state) {
+  (void)state;
+  place p = place_make();
+  char path[128];
+  dataset *d;
+  write_text(scratch_path(path, p.dir, "m.off"), "OFF\n7 2 0\n0 0 0\n5 5 0\n1 0 0\n1 1 0\n0 1 0\n2 0 0\n2 1 0\n"
+                                                 "4 0 2 3 4\n4 2 5 6 3\n");
+  float u[3 * 7], kappa[2 * 2] = {1, 2, 3, 4};
+  for (int i = 0; i < 21; i++) u[i] = (float)i;
+  assert_int_equal(npy_save(scratch_path(path, p.dir, "u.npy"), 1, ST_F32, 2, (uint64_t[]){3, 7}, u), DKHO_OK);
+  assert_int_equal(npy_save(scratch_path(path, p.dir, "k.npy"), 1, ST_F32, 2, (uint64_t[]){2, 2}, kappa), DKHO_OK);
+#define ROWS(u, k)                                                                                                     \
+  HEAD "\"fields\":[{\"name\":\"u\",\"role\":\"target\",\"degree\":0,\"file\":\"u.npy\"" u                             \
+       "},{\"name\":\"k\",\"role\":\"static\",\"degree\":2,\"file\":\"k.npy\"" k "}],"                                 \
+       "\"split\":{\"train\":[0],\"val\":[1],\"test\":[2]}}"
+#define OF_FILE ",\"rows\":\"file\""
+  write_text(p.spec, ROWS(OF_FILE, OF_FILE));
+  if (data_import(p.spec, p.out, 0, NULL) != DKHO_OK) fail_msg("%s", dkho_error());
+  assert_int_equal(dataset_open(&d, p.out), DKHO_OK);
+  static const int point[6] = {0, 2, 3, 4, 5, 6};
+  for (int s = 0; s < 3; s++)
+    for (int i = 0; i < 6; i++) assert_true(dataset_value(d, dataset_find(d, "u"), s)[i] == (float)(7 * s + point[i]));
+  for (int i = 0; i < 8; i++) assert_true(dataset_static(d, dataset_find(d, "k"), 0)[i] == kappa[i / 4 * 2 + i % 2]);
+  dataset_free(d);
+  write_text(p.spec, ROWS(OF_FILE, ""));
+  assert_int_equal(data_import(p.spec, p.out, 1, NULL), DKHO_E_INPUT);
+  assert_non_null(
+      strstr(dkho_error(), "axis 0 has 2 entries, the mesh has 4 simplices of degree 2 (\"rows\": \"file\" says"));
+  scratch_remove(p.dir);
+}
+
 static const struct {
   const char *spec, *expect;
 } bad[] = {
@@ -224,6 +256,7 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_import), cmocka_unit_test(test_plain),
-                                     cmocka_unit_test(test_refusals), cmocka_unit_test(test_no_memory)};
+                                     cmocka_unit_test(test_rows_of_the_file), cmocka_unit_test(test_refusals),
+                                     cmocka_unit_test(test_no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,14 @@
 #include "data/field.h"
 #include "dec/dec.h"
 #include "dkho.h"
+#include "mesh/mesh_report.h"
 
 #include <jansson.h>
 
 struct dkho_complex {
   cx *c;
-  dec_bases *bases; /* owned; NULL: none found or read */
+  dec_bases *bases;   /* owned; NULL: none found or read */
+  mesh_report report; /* of the mesh file it was read from; all zero for others */
 };
 
 struct dkho_calculus {
@@ -21,6 +23,13 @@ struct dkho_calculus {
 dkho_status api_wrap(dkho_complex **out, cx *c);
 /* Dumps `object` into text for the caller and drops the reference; NULL object means no memory. */
 dkho_status api_json(json_t *object, char **text);
+/* What a mesh file was and what was repaired in it: {"points", "elements", "repairs": {key: count}}; NULL: no memory. */
+json_t *api_import_json(const mesh_report *r);
+/* The report beside the complex in a container of its own: metadata "dkho.import", tensors "origin0" and "origin{dim}". _get leaves *r
+ * zero when there is none. */
+dkho_status api_import_declare(const mesh_report *r, st_writer *w);
+dkho_status api_import_write(const mesh_report *r, st_writer *w);
+dkho_status api_import_get(mesh_report *r, const st_file *f, const cx *c);
 /* Whether the file begins like a container. */
 int api_is_container(const char *path);
 /* What a field is, on this complex. */

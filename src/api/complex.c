@@ -81,11 +81,19 @@ static dkho_status keep_bases(dkho_complex *c, dec_bases *found) {
   return DKHO_OK;
 }
 
+/* What a file that holds a complex alone keeps beside it. */
+static dkho_status read_company(dkho_complex *c, const st_file *f) {
+  dec_bases found;
+  TRY(api_import_get(&c->report, f, c->c));
+  if (!dec_bases_stored(f)) return DKHO_OK;
+  TRY(dec_bases_get(&found, c->c, f));
+  return keep_bases(c, &found);
+}
+
 /* A complex file holds its tensors under no prefix, and its bases if it has them; a data set its first complex under "c0/". */
 static dkho_status read_container(dkho_complex **out, const char *path) {
   st_file *f = NULL;
   cx *c = NULL;
-  dec_bases found;
   TRY(st_open(&f, path));
   const char *kind = st_meta(f, "dkho.kind");
   int own = kind && strcmp(kind, "complex") == 0;
@@ -95,24 +103,36 @@ static dkho_status read_container(dkho_complex **out, const char *path) {
   else
     s = fail(DKHO_E_FORMAT, "%s: holds no complex (dkho.kind is '%s')", path, kind ? kind : "absent");
   if (s == DKHO_OK) s = api_wrap(out, c);
-  if (s == DKHO_OK && own && dec_bases_stored(f)) {
-    s = dec_bases_get(&found, c, f);
-    if (s == DKHO_OK) s = keep_bases(*out, &found);
-    if (s != DKHO_OK) {
-      dkho_complex_free(*out);
-      *out = NULL;
-    }
+  if (s == DKHO_OK && own) s = read_company(*out, f);
+  if (s != DKHO_OK) {
+    dkho_complex_free(*out);
+    *out = NULL;
   }
   st_close(f);
   return s;
 }
 
-dkho_status dkho_complex_read(dkho_complex **out, const char *path) {
+dkho_status dkho_complex_import(dkho_complex **out, const char *path, const dkho_import_options *options) {
+  mesh_options o = {0};
+  mesh_report report;
   cx *c = NULL;
   *out = NULL;
-  if (api_is_container(path)) return read_container(out, path);
-  TRY(mesh_read(&c, path));
-  return api_wrap(out, c);
+  if (options) o = (mesh_options){options->repair, options->merge, options->tolerance};
+  if (api_is_container(path)) {
+    if (o.repair || o.merge) return fail(DKHO_E_INPUT, "%s: holds a complex: only mesh files are repaired", path);
+    return read_container(out, path);
+  }
+  TRY(mesh_read(&c, path, &o, &report));
+  dkho_status s = api_wrap(out, c);
+  if (s == DKHO_OK)
+    (*out)->report = report;
+  else
+    mesh_report_free(&report);
+  return s;
+}
+
+dkho_status dkho_complex_read(dkho_complex **out, const char *path) {
+  return dkho_complex_import(out, path, NULL);
 }
 
 dkho_status dkho_complex_bases(dkho_complex *c, int modes) {
@@ -129,8 +149,10 @@ dkho_status dkho_complex_save(const dkho_complex *c, const char *path, int force
   dkho_status s = st_put_meta(w, "dkho.kind", "complex");
   if (s == DKHO_OK) s = st_put_meta(w, "dkho.version", dkho_version());
   if (s == DKHO_OK) s = cx_declare(c->c, w, "");
+  if (s == DKHO_OK) s = api_import_declare(&c->report, w);
   if (s == DKHO_OK && c->bases) s = dec_bases_declare(c->bases, w);
   if (s == DKHO_OK) s = cx_write(c->c, w);
+  if (s == DKHO_OK) s = api_import_write(&c->report, w);
   if (s == DKHO_OK && c->bases) s = dec_bases_write(c->bases, w);
   if (s == DKHO_OK) return st_commit(w);
   st_abort(w);
@@ -140,6 +162,7 @@ dkho_status dkho_complex_save(const dkho_complex *c, const char *path, int force
 void dkho_complex_free(dkho_complex *c) {
   if (!c) return;
   cx_free(c->c);
+  mesh_report_free(&c->report);
   if (c->bases) dec_bases_free(c->bases);
   mem_free(c->bases);
   mem_free(c);

@@ -26,11 +26,13 @@ static dkho_status reach(dec_bases *b, const cx *c, int k, int64_t modes) {
   return dec_bases_find(b, c, DEC_UNIT, k > top ? k : top, (int)modes);
 }
 
-static dkho_status mesh(void *user, const char *path, cx **out) {
+static dkho_status mesh(void *user, const char *path, cx **out, mesh_report *report) {
   dkho_complex *c = NULL;
   TRY(dkho_complex_read(&c, path));
   *out = c->c;
   c->c = NULL;
+  *report = c->report;
+  c->report = (mesh_report){0};
   if (c->bases) {
     *(dec_bases *)user = *c->bases;
     *c->bases = (dec_bases){0};

@@ -66,6 +66,7 @@ static dkho_status describe_complex(const dkho_complex *shape, json_t **out) {
   *out = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "kind", "complex", "dimension", c->dim, "space", c->gdim,
                    "simplices", counts(c->n, c->dim), "betti", counts(betti, c->dim), "betti_relative",
                    counts(relative, c->dim), "quality", quality, "labels", labels(c));
+  if (*out && shape->report.points) json_object_set_new(*out, "import", api_import_json(&shape->report));
   if (*out && shape->bases) json_object_set_new(*out, "bases", describe_bases(shape->bases));
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }

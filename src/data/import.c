@@ -186,6 +186,7 @@ dkho_status data_import(const char *spec, const char *path, int force, const imp
   dataset_abort(w);
   import_close_arrays(&m);
   cx_free(m.c);
+  mesh_report_free(&m.report);
   json_decref(m.root);
   arena_free(&m.mem);
   return s;

@@ -10,20 +10,45 @@ void import_close_arrays(importer *m) {
   for (int i = 0; m->field && i < m->fields; i++) npy_close(&m->field[i].array);
 }
 
+/* "rows": "file": the array has a row for every point (degree 0) or every element of the mesh's dimension (the top degree) of the
+ * mesh file, whatever became of them. */
+static dkho_status choose_rows(importer *m, json_t *o, const char *where, import_field *f) {
+  static const char *const choices[] = {"mesh", "file"};
+  int file, k = f->f.degree;
+  TRY(spec_choice(o, where, "rows", 2, choices, "mesh", &file));
+  f->rows = f->f.role == DATA_GLOBAL ? 1 : m->c->n[k];
+  if (!file) return DKHO_OK;
+  if (f->f.role == DATA_GLOBAL || !m->report.origin[k])
+    return fail(DKHO_E_INPUT,
+                "%s.rows: \"file\" is for fields on the vertices or top simplices of a mesh read from a file", where);
+  f->origin = m->report.origin[k];
+  f->rows = k ? m->report.elements[k] : m->report.points;
+  return DKHO_OK;
+}
+
+/* Whether the array would fit the mesh file's own points or elements. */
+static int fits_file(const importer *m, int k, uint64_t rows) {
+  return m->report.origin[k] && rows == (uint64_t)(k ? m->report.elements[k] : m->report.points);
+}
+
 /* [samples,] n [, channels]: what the axes are, and how many channels follow from them. */
 static dkho_status fit(importer *m, import_field *f, const char *path) {
   const npy *a = &f->array;
   int per_sample = f->f.role != DATA_STATIC, global = f->f.role == DATA_GLOBAL;
   int fixed = per_sample + !global;
-  uint64_t n = global ? 1 : (uint64_t)m->c->n[f->f.degree];
+  uint64_t n = (uint64_t)f->rows;
   if (a->rank != fixed && a->rank != fixed + 1)
     return fail(DKHO_E_INPUT, "%s: %d axes, expected %s%s[, channels]", path, a->rank, per_sample ? "samples" : "",
                 global       ? ""
                 : per_sample ? ", simplices"
                              : "simplices");
   if (!global && a->shape[per_sample] != n)
-    return fail(DKHO_E_INPUT, "%s: axis %d has %llu entries, the mesh has %llu simplices of degree %d", path,
-                per_sample, (unsigned long long)a->shape[per_sample], (unsigned long long)n, f->f.degree);
+    return fail(DKHO_E_INPUT, "%s: axis %d has %llu entries, the mesh%s has %llu %s of degree %d%s", path, per_sample,
+                (unsigned long long)a->shape[per_sample], f->origin ? " file" : "", (unsigned long long)n,
+                f->origin ? "elements" : "simplices", f->f.degree,
+                !f->origin && fits_file(m, f->f.degree, a->shape[per_sample])
+                    ? " (\"rows\": \"file\" says that rows are those of the mesh file)"
+                    : "");
   uint64_t channels = a->rank == fixed ? 1 : a->shape[fixed];
   if (channels < 1 || channels > DATA_CHANNELS_MAX)
     return fail(DKHO_E_INPUT, "%s: %llu channels, expected 1 to %d", path, (unsigned long long)channels,
@@ -38,19 +63,20 @@ static dkho_status fit(importer *m, import_field *f, const char *path) {
 }
 
 static dkho_status open_field(importer *m, json_t *o, const char *where, import_field *f) {
-  static const char *const keys[] = {"name", "role", "degree", "file", "scaling"};
+  static const char *const keys[] = {"name", "role", "degree", "file", "scaling", "rows"};
   static const int64_t zero = 0;
   const char *roles[DATA_ROLES], *file;
   int64_t degree;
   int role;
   char at[64];
   for (int i = 0; i < DATA_ROLES; i++) roles[i] = data_role_name((data_role)i);
-  TRY(spec_keys(o, where, 5, keys));
+  TRY(spec_keys(o, where, 6, keys));
   TRY(spec_text(o, where, "name", NULL, &m->mem, &f->f.name));
   TRY(spec_choice(o, where, "role", DATA_ROLES, roles, NULL, &role));
   TRY(spec_int(o, where, "degree", role == DATA_GLOBAL ? &zero : NULL, 0, m->c->dim, &degree));
   TRY(spec_text(o, where, "file", NULL, &m->mem, &file));
   f->f.role = (data_role)role, f->f.degree = (int)degree, f->f.scale = 1;
+  TRY(choose_rows(m, o, where, f));
   if (role == DATA_TARGET)
     f->f.rule = DATA_SCALE_RMS, f->f.eps = 1e-8;
   else if (role != DATA_STATIC)
@@ -77,14 +103,23 @@ dkho_status import_arrays(importer *m) {
   return DKHO_OK;
 }
 
+/* Entry j of sample `first` and those after it, n × channels each, as the mesh has its rows. */
+static double entry(const import_field *f, uint64_t n, uint64_t first, uint64_t j) {
+  uint64_t channels = (uint64_t)f->f.channels, row = j / channels, sample = row / n;
+  if (!f->origin) return npy_double(&f->array, first * n * channels + j);
+  uint64_t from = (uint64_t)f->origin[row % n] + (first + sample) * (uint64_t)f->rows;
+  return npy_double(&f->array, from * channels + j % channels);
+}
+
 dkho_status import_statics(importer *m, dataset_writer *w) {
   for (int i = 0; i < m->fields; i++) {
     import_field *f = &m->field[i];
     if (f->f.role != DATA_STATIC) continue;
     if (!f->values) {
-      double *v = arena_take(&m->mem, (size_t)f->array.count, sizeof *v);
+      uint64_t n = (uint64_t)m->c->n[f->f.degree], count = n * (uint64_t)f->f.channels;
+      double *v = arena_take(&m->mem, (size_t)count, sizeof *v);
       if (!v) return DKHO_E_MEMORY;
-      for (uint64_t j = 0; j < f->array.count; j++) v[j] = npy_double(&f->array, j);
+      for (uint64_t j = 0; j < count; j++) v[j] = entry(f, n, 0, j);
       f->values = v;
     }
     TRY(dataset_put_static(w, 0, f->f.name, f->values));
@@ -92,16 +127,21 @@ dkho_status import_statics(importer *m, dataset_writer *w) {
   return DKHO_OK;
 }
 
-static void convert(const import_field *f, int64_t first, int64_t count, uint64_t per, void *out) {
+static void convert(const import_field *f, uint64_t n, int64_t first, int64_t count, void *out) {
   float *single = out;
   double *pair = out;
-  for (uint64_t j = 0; j < (uint64_t)count * per; j++) {
-    double v = npy_double(&f->array, (uint64_t)first * per + j);
+  for (uint64_t j = 0; j < (uint64_t)count * n * (uint64_t)f->f.channels; j++) {
+    double v = entry(f, n, (uint64_t)first, j);
     if (f->f.role == DATA_GLOBAL)
       pair[j] = v;
     else
       single[j] = (float)v;
   }
+}
+
+/* Rows of one sample's value in the data set. */
+static uint64_t value_rows(const importer *m, const import_field *f) {
+  return f->f.role == DATA_GLOBAL ? 1 : (uint64_t)m->c->n[f->f.degree];
 }
 
 dkho_status import_samples(importer *m, dataset_writer *w) {
@@ -110,7 +150,7 @@ dkho_status import_samples(importer *m, dataset_writer *w) {
   if (!ARENA_NEW(&m->mem, block, m->fields + 1)) return DKHO_E_MEMORY;
   for (int i = 0; i < m->fields; i++) {
     const import_field *f = &m->field[i];
-    uint64_t per = f->f.role == DATA_GLOBAL ? 1 : (uint64_t)m->c->n[f->f.degree];
+    uint64_t per = value_rows(m, f);
     if (f->f.role == DATA_STATIC) continue;
     block[blocks] = arena_take(&m->mem, (size_t)(BLOCK * per * (uint64_t)f->f.channels), sizeof(double));
     if (!block[blocks++]) return DKHO_E_MEMORY;
@@ -120,7 +160,7 @@ dkho_status import_samples(importer *m, dataset_writer *w) {
     for (int i = 0, b = 0; i < m->fields; i++) {
       const import_field *f = &m->field[i];
       if (f->f.role == DATA_STATIC) continue;
-      convert(f, first, count, f->array.count / f->array.shape[0], block[b++]);
+      convert(f, value_rows(m, f), first, count, block[b++]);
     }
     TRY(dataset_append(w, 0, count, (const void *const *)block));
   }

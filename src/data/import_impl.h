@@ -8,8 +8,10 @@
 
 typedef struct import_field {
   data_field f;
-  npy array;            /* of the user's fields */
-  const double *values; /* of the statics made here, from mem */
+  npy array;             /* of the user's fields */
+  const int32_t *origin; /* row of the array for each simplex ("rows": "file"), borrowed; NULL: the same */
+  int64_t rows;          /* of the array, per sample */
+  const double *values;  /* of the statics made here, from mem */
 } import_field;
 
 typedef struct importer {
@@ -17,8 +19,9 @@ typedef struct importer {
   const char *spec; /* path */
   const import_hooks *hooks;
   cx *c;
-  int top;   /* highest degree that descriptors are made for */
-  int modes; /* columns of spectral encodings */
+  mesh_report report; /* how the mesh file became c */
+  int top;            /* highest degree that descriptors are made for */
+  int modes;          /* columns of spectral encodings */
   int fields;
   import_field *field; /* room for DATA_FIELDS_MAX */
   int64_t samples;

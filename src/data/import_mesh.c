@@ -99,7 +99,8 @@ dkho_status import_mesh(importer *m) {
   TRY(spec_text(m->root, "import", "mesh", NULL, &m->mem, &name));
   char *path = import_path(m, name);
   if (!path) return DKHO_E_MEMORY;
-  TRY(m->hooks && m->hooks->mesh ? m->hooks->mesh(m->hooks->user, path, &m->c) : mesh_read(&m->c, path));
+  TRY(m->hooks && m->hooks->mesh ? m->hooks->mesh(m->hooks->user, path, &m->c, &m->report)
+                                 : mesh_read(&m->c, path, NULL, &m->report));
   if (m->c->dim < 1) return fail(DKHO_E_INPUT, "%s: a mesh of points alone", path);
   TRY(spec_array(m->root, "import", "labels", 0, CX_LABELS_MAX - 1, &labels));
   return labels ? label_boundary(m, labels) : DKHO_OK;

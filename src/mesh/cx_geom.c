@@ -59,12 +59,17 @@ static double longest_edge(const cx *c, int k, const int32_t *v) {
 
 /* An edge is too short beside the mean of all, a simplex too flat beside its own longest edge: elements of very different sizes
  * may meet in a mesh. */
-static dkho_status check_extent(const cx *c, int k, int64_t i, double mean) {
-  double scale = k == 1 ? mean : longest_edge(c, k, c->vert[k] + i * (k + 1)), least = 1e-14;
+double cx_least_measure(const cx *c, int k, const int32_t *v, double mean) {
+  double scale = k == 1 ? mean : longest_edge(c, k, v), least = 1e-14;
   for (int j = 0; j < k; j++) least *= scale;
-  if (c->measure[k][i] > least) return DKHO_OK;
+  return least;
+}
+
+static dkho_status check_extent(const cx *c, int k, int64_t i, double mean) {
+  const int32_t *v = c->vert[k] + i * (k + 1);
+  if (c->measure[k][i] > cx_least_measure(c, k, v, mean)) return DKHO_OK;
   return fail(DKHO_E_INPUT, "%s %lld is degenerate: measure %g where %s is %g", cx_noun(k), (long long)i,
-              c->measure[k][i], k == 1 ? "the mean" : "its longest edge", scale);
+              c->measure[k][i], k == 1 ? "the mean" : "its longest edge", k == 1 ? mean : longest_edge(c, k, v));
 }
 
 static dkho_status fill_measure(cx *c, int k) {

@@ -20,8 +20,11 @@ dkho_status cx_assemble(cx *c);
 /* measure, dual and on_boundary of an otherwise finished complex (cx_geom.c). */
 dkho_status cx_geometry(cx *c);
 
-/* Measure of the simplex of degree k with these vertices; cx_area2 is the doubled signed area of a planar triangle. */
+/* Measure of the simplex of degree k with these vertices. */
 double cx_simplex_measure(const cx *c, int k, const int32_t *v);
+/* The measure at or below which a simplex counts as degenerate; mean: the mean edge of the complex. */
+double cx_least_measure(const cx *c, int k, const int32_t *v, double mean);
+/* The doubled signed area of a planar triangle. */
 double cx_area2(const double *a, const double *b, const double *p);
 
 /* Mean of the k+1 vertices, gdim numbers. */

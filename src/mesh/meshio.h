@@ -2,15 +2,23 @@
 #ifndef MESH_MESHIO_H
 #define MESH_MESHIO_H
 
-#include "mesh/cx.h"
+#include "mesh/mesh_report.h"
 
-/* By the file's first bytes or ending: Gmsh .msh 2.2 and 4.1 (ASCII, binary), .vtu (ASCII, base64, appended; zlib or
- * raw), .obj, .off. Physical groups become labels. Rules for odd input are in docs/FORMATS.md, "Mesh files"; what they
- * drop or turn round is logged. Simplices below the top are numbered as by CX_LEX. A bad file gives DKHO_E_FORMAT, or
+/* What may be done to a mesh beyond what its file says. NULL or zeros: nothing of it. */
+typedef struct mesh_options {
+  int repair;       /* drop elements without extent, which otherwise refuse the file */
+  int merge;        /* merge points at most `tolerance` apart; 0: those at exactly the same place */
+  double tolerance; /* in the file's unit of length */
+} mesh_options;
+
+/* By the file's first bytes or ending; docs/FORMATS.md, "Mesh files", lists the formats, the rules for odd input and the repairs.
+ * Groups become labels. *report (or NULL) gets what was repaired and where everything came from, for the caller to free;
+ * repairs are logged too. Simplices below the top are numbered as by CX_LEX. A bad file gives DKHO_E_FORMAT, or
  * DKHO_E_NONFINITE for a coordinate. */
-dkho_status mesh_read(cx **out, const char *path);
-/* The same from memory; `format` is "msh", "vtu", "obj" or "off", `name` is for messages. The fuzzers' entrance. */
-dkho_status mesh_read_memory(cx **out, const void *bytes, size_t size, const char *format, const char *name);
+dkho_status mesh_read(cx **out, const char *path, const mesh_options *options, mesh_report *report);
+/* The same from memory; `format` is an ending ("msh"), `name` is for messages. The fuzzers' entrance. */
+dkho_status mesh_read_memory(cx **out, const void *bytes, size_t size, const char *format, const char *name,
+                             const mesh_options *options, mesh_report *report);
 
 /* A cochain to export: degree k, ch channels, n[k] × ch doubles, borrowed. */
 typedef struct mesh_field {

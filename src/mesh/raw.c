@@ -1,4 +1,4 @@
-/* raw.c: the intermediate mesh: growing, naming, freeing. The rules are in raw_rules.c, raw_orient.c, raw_labels.c. */
+/* raw.c: the intermediate mesh: growing, naming, freeing. The rules are in raw_rules.c and the other raw_*.c. */
 #include "mesh/raw.h"
 
 #include <math.h>
@@ -6,14 +6,19 @@
 
 enum { NAME_MAX_BYTES = 127 };
 
-/* Room for one more of n items; the block doubles. */
-static dkho_status grow(void **block, int64_t n, int64_t *room, size_t size) {
+dkho_status raw_grow(void **block, int64_t n, int64_t *room, size_t size) {
+  if (n < *room) return DKHO_OK;
   int64_t wider = *room ? 2 * *room : 64;
   void *fresh = mem_resize(*block, (size_t)n, (size_t)wider, size);
   if (!fresh) return DKHO_E_MEMORY;
   *block = fresh;
   *room = wider;
   return DKHO_OK;
+}
+
+int raw_dimension(raw_shape shape) {
+  static const int dimension[RAW_SHAPES] = {0, 1, 2, 2, 3, 3, 3};
+  return dimension[shape];
 }
 
 dkho_status raw_point(raw *m, const scan *at, const double x[3]) {
@@ -23,30 +28,29 @@ dkho_status raw_point(raw *m, const scan *at, const double x[3]) {
       scan_fail(at, "point %lld: coordinate %c is not finite", (long long)m->points, "xyz"[c]);
       return DKHO_E_NONFINITE;
     }
-  if (m->points == m->room) {
-    void *block = m->x;
-    TRY(grow(&block, m->points, &m->room, 3 * sizeof *m->x));
-    m->x = block;
-  }
+  void *block = m->x;
+  TRY(raw_grow(&block, m->points, &m->room, 3 * sizeof *m->x));
+  m->x = block;
   memcpy(m->x + 3 * m->points++, x, 3 * sizeof *x);
   return DKHO_OK;
 }
 
-dkho_status raw_element(raw *m, int k, const int32_t *vert, int32_t tag) {
-  raw_part *p = &m->part[k];
-  size_t width = (size_t)k + 1;
-  if (p->n == INT32_MAX) return fail(DKHO_E_FORMAT, "%s: more than %d elements of one type", m->file, INT32_MAX);
-  if (p->n == p->room) {
-    void *block = p->vert;
-    int64_t room = p->room;
-    TRY(grow(&block, p->n, &room, width * sizeof *p->vert));
-    p->vert = block;
-    block = p->tag;
-    TRY(grow(&block, p->n, &p->room, sizeof *p->tag));
-    p->tag = block;
+dkho_status raw_element(raw *m, raw_shape shape, int64_t corners, const int32_t *vert, int32_t tag) {
+  int64_t *number = &m->report->elements[raw_dimension(shape)];
+  if (*number == INT32_MAX || corners > INT32_MAX)
+    return fail(DKHO_E_FORMAT, "%s: more than %d elements of one dimension, or corners of one", m->file, INT32_MAX);
+  void *block = m->cell;
+  TRY(raw_grow(&block, m->cells, &m->cells_room, sizeof *m->cell));
+  m->cell = block;
+  while (m->verts + corners > m->verts_room) {
+    block = m->vert;
+    TRY(raw_grow(&block, m->verts_room, &m->verts_room, sizeof *m->vert));
+    m->vert = block;
   }
-  memcpy(p->vert + (size_t)p->n * width, vert, width * sizeof *vert);
-  p->tag[p->n++] = tag;
+  memcpy(m->vert + m->verts, vert, (size_t)corners * sizeof *vert);
+  m->cell[m->cells++] = (raw_cell){m->verts, (int32_t)corners, tag, shape};
+  m->verts += corners;
+  (*number)++;
   return DKHO_OK;
 }
 
@@ -84,14 +88,12 @@ dkho_status raw_group(raw *m, int dim, int32_t tag, scan_view name) {
     i += room;
   }
   clean[used] = 0;
-  if (m->names == m->names_room) {
-    void *block = m->name;
-    int64_t room = m->names_room;
-    if (m->names >= CX_LABELS_MAX) return fail(DKHO_E_FORMAT, "%s: more than %d named groups", m->file, CX_LABELS_MAX);
-    TRY(grow(&block, m->names, &room, sizeof *m->name));
-    m->name = block;
-    m->names_room = (int)room;
-  }
+  if (m->names >= CX_LABELS_MAX) return fail(DKHO_E_FORMAT, "%s: more than %d named groups", m->file, CX_LABELS_MAX);
+  void *block = m->name;
+  int64_t room = m->names_room;
+  TRY(raw_grow(&block, m->names, &room, sizeof *m->name));
+  m->name = block;
+  m->names_room = (int)room;
   char *copy = mem_strdup(clean);
   if (!copy) return DKHO_E_MEMORY;
   m->name[m->names++] = (raw_name){dim, tag, copy};
@@ -100,9 +102,12 @@ dkho_status raw_group(raw *m, int dim, int32_t tag, scan_view name) {
 
 void raw_free(raw *m) {
   mem_free(m->x);
+  mem_free(m->cell);
+  mem_free(m->vert);
   for (int k = 0; k < CX_DEGREES; k++) {
     mem_free(m->part[k].vert);
     mem_free(m->part[k].tag);
+    mem_free(m->part[k].from);
   }
   for (int i = 0; i < m->names; i++) mem_free(m->name[i].name);
   mem_free(m->name);

@@ -1,44 +1,88 @@
-/* raw.h: what every mesh reader fills in: points, simplices by degree with the tag of their group, names of groups.
- * raw_complex then applies the one set of rules (docs/FORMATS.md, "Mesh files") to all formats. */
+/* raw.h: what every mesh reader fills in: points, elements of any shape with the tag of their group, names of groups.
+ * raw_complex then applies the one set of rules (docs/FORMATS.md, "From elements to a complex") to all formats. */
 #ifndef MESH_RAW_H
 #define MESH_RAW_H
 
 #include "mesh/cx.h"
+#include "mesh/mesh_report.h"
+#include "mesh/meshio.h"
 #include "mesh/scan.h"
 
+/* Shapes of elements; the number of corners says which of a kind. */
+typedef enum raw_shape {
+  RAW_POINT,   /* 1 or more: each a point */
+  RAW_LINE,    /* 2 or more: a chain */
+  RAW_POLYGON, /* 3 or more, round the rim */
+  RAW_STRIP,   /* 3 or more: triangles 012, 213, 234, … */
+  RAW_TET,     /* 4 */
+  RAW_PYRAMID, /* base round its rim, then the apex */
+  RAW_PRISM,   /* base round its rim, then the corners above it in the same order; a hexahedron is one */
+  RAW_SHAPES
+} raw_shape;
+enum { RAW_SOLID_MAX = 12 }; /* corners of a pyramid or prism */
+
+/* An element as the file has it. */
+typedef struct raw_cell {
+  int64_t first; /* its corners in raw.vert */
+  int32_t corners, tag;
+  raw_shape shape;
+} raw_cell;
+
+/* Simplices of one degree, cut from the elements. */
 typedef struct raw_part {
   int64_t n, room;
   int32_t *vert; /* n × (k+1) point numbers, from 0 */
   int32_t *tag;  /* n, group of the element, 0: none */
+  int32_t *from; /* n, element of the file, counted among those of this dimension */
 } raw_part;
 
 typedef struct raw_name {
-  int dim; /* degree of the group's elements */
+  int dim; /* degree of the group's elements, -1: any */
   int32_t tag;
   char *name;
 } raw_name;
 
 typedef struct raw {
-  const char *file; /* borrowed, for messages */
+  const char *file;    /* borrowed, for messages */
+  mesh_report *report; /* borrowed, never NULL */
   int64_t points, room;
-  double *x; /* points × 3 */
-  raw_part part[CX_DEGREES];
+  double *x;                 /* points × 3 */
+  int64_t cells, cells_room; /* elements, in the file's order */
+  raw_cell *cell;
+  int64_t verts, verts_room;
+  int32_t *vert;
+  raw_part part[CX_DEGREES]; /* made by raw_cut */
   int names, names_room;
   raw_name *name;
   /* Set when tags are label numbers already, name[i] belongs to label i+1, and a label on a simplex says nothing about
    * its faces: the files that mesh_write_vtu makes. */
   int exact;
+  int loose; /* set by formats whose elements share no points (.stl): those at the same place are merged */
 } raw;
 
 /* Arrays grow with what is put in, so memory follows the data and never a declared count. */
 dkho_status raw_point(raw *m, const scan *at, const double x[3]); /* refuses what is not finite */
-dkho_status raw_element(raw *m, int k, const int32_t *vert, int32_t tag);
+/* One element. Corners are copied; their range is judged by raw_complex, since points may come later. */
+dkho_status raw_element(raw *m, raw_shape shape, int64_t corners, const int32_t *vert, int32_t tag);
 /* Bytes that no text may hold are replaced by '_', names are cut at 127 bytes. An empty name is no name. */
 dkho_status raw_group(raw *m, int dim, int32_t tag, scan_view name);
 void raw_free(raw *m);
+int raw_dimension(raw_shape shape);
+/* Room for one more of n items of `size` bytes in *block; it doubles. */
+dkho_status raw_grow(void **block, int64_t n, int64_t *room, size_t size);
 
-/* The rules: range, repeated vertices, duplicates, unused points, dimension, orientation, labels. Spoils m. */
-dkho_status raw_complex(raw *m, cx **out);
+/* The rules: range, merging, cutting, repeated vertices, duplicates, unused points, dimension, orientation, labels. Spoils
+ * m; counts what it does in m->report. */
+dkho_status raw_complex(raw *m, const mesh_options *o, cx **out);
+/* Merges points at most `tolerance` apart with the first of them: corners name the kept one. The points stay. */
+dkho_status raw_merge(raw *m, double tolerance);
+/* How many points lie exactly where an earlier one does. */
+dkho_status raw_coincident(const raw *m, int64_t *count);
+/* Elements into simplices: fills part[]. */
+dkho_status raw_cut(raw *m);
+/* Cuts the polygon of n ≥ 4 different consecutive corners: n-2 triangles into `out`, its orientation kept. From the smallest
+ * corner where that serves, else ear by ear. `scratch` has room for n. */
+void raw_cut_polygon(const double *x, int64_t n, const int32_t *vert, int32_t *scratch, int32_t (*out)[3]);
 /* Makes neighbouring triangles of a surface agree where it can be oriented; the larger part keeps its turn. */
 dkho_status raw_orient_surface(raw *m);
 /* Turns tetrahedra of negative volume. */

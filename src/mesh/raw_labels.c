@@ -1,7 +1,6 @@
 /* raw_labels.c: groups of elements become labels of simplices. */
 #include "mesh/raw.h"
 #include "mesh/cx_impl.h"
-#include "base/report.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -56,8 +55,9 @@ static dkho_status gather(const raw *m, int k, table *t) {
 static void name_group(const raw *m, table *t, group *g) {
   static const char *const noun[CX_DEGREES] = {"point", "curve", "surface", "volume"};
   const char *name = NULL;
-  for (int i = 0; i < m->names && !name; i++)
-    if (m->name[i].dim == g->dim && m->name[i].tag == g->tag) name = m->name[i].name;
+  for (int any = 0; any < 2 && !name; any++) /* a name for every dimension gives way to one for this */
+    for (int i = 0; i < m->names && !name; i++)
+      if (m->name[i].dim == (any ? -1 : g->dim) && m->name[i].tag == g->tag) name = m->name[i].name;
   if (!name) {
     snprintf(t->spare[t->labels], sizeof *t->spare, "%s %d", noun[g->dim], g->tag);
     name = t->spare[t->labels];
@@ -149,9 +149,7 @@ static dkho_status fill(const raw *m, const table *t, cx *c, int32_t *const *lab
   int64_t lost = 0;
   for (int k = 0; k < c->dim; k++) TRY(label_faces(m, t, c, k, label, &lost));
   for (int64_t i = 0; i < c->n[c->dim]; i++) TRY(label_of(m, t, c->dim, i, &label[c->dim][i]));
-  if (lost)
-    report_log("%s: %lld elements of lower dimension are no faces of the mesh and are dropped", m->file,
-               (long long)lost);
+  m->report->count[MESH_LOOSE] += lost;
   TRY(cx_name_labels(c, t->labels, t->name));
   for (int k = 0; k <= c->dim; k++) {
     int used = 0;

@@ -1,6 +1,5 @@
 /* raw_orient.c: which way round the top simplices go. Planar triangles are left to cx_build. */
 #include "mesh/raw.h"
-#include "base/report.h"
 
 #include <stdlib.h>
 
@@ -27,7 +26,7 @@ void raw_orient_tets(raw *m) {
     turn(v, 2, 3);
     turned++;
   }
-  if (turned) report_log("%s: %lld tetrahedra of negative volume turned round", m->file, (long long)turned);
+  m->report->count[MESH_TURNED] += turned;
 }
 
 /* A side of a triangle: its edge, ascending, and whether the triangle runs along it. */
@@ -119,9 +118,8 @@ dkho_status raw_orient_surface(raw *m) {
   }
   for (int64_t i = 0; i < n; i++)
     if (f.flip[i]) turn(m->part[2].vert + 3 * i, 1, 2);
-  if (turned) report_log("%s: %lld triangles turned to agree with their neighbours", m->file, (long long)turned);
-  if (twisted)
-    report_log("%s: %lld pieces of the surface cannot be oriented and stay as given", m->file, (long long)twisted);
+  m->report->count[MESH_TURNED] += turned;
+  m->report->count[MESH_TWISTED] += twisted;
   s = DKHO_OK;
 done:
   mem_free(sides);

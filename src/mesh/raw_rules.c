@@ -1,25 +1,66 @@
 /* raw_rules.c: from what a file said to a complex: the rules of docs/FORMATS.md, the same for every format. */
 #include "mesh/raw.h"
 #include "mesh/cx_impl.h"
-#include "base/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static dkho_status check_elements(const raw *m, int k) {
-  const raw_part *p = &m->part[k];
-  for (int64_t i = 0; i < p->n; i++) {
-    const int32_t *v = p->vert + i * (k + 1);
-    for (int j = 0; j <= k; j++) {
-      if (v[j] < 0 || v[j] >= m->points)
+/* Corners that are no points refuse an element of the mesh; one that only carries a label is taken out. */
+static dkho_status check_corners(raw *m, int dim) {
+  int64_t number = 0;
+  for (int64_t i = 0; i < m->cells; i++) {
+    raw_cell *e = &m->cell[i];
+    int top = raw_dimension(e->shape) == dim;
+    for (int32_t j = 0; j < e->corners; j++) {
+      int32_t v = m->vert[e->first + j];
+      if (v >= 0 && v < m->points) continue;
+      if (top)
         return fail(DKHO_E_FORMAT, "%s: %s %lld: vertex %d, but there are %lld points (counting from 0)", m->file,
-                    cx_noun(k), (long long)i, v[j], (long long)m->points);
-      for (int o = 0; o < j; o++)
-        if (v[o] == v[j])
-          return fail(DKHO_E_FORMAT, "%s: %s %lld has point %d twice (counting from 0)", m->file, cx_noun(k),
-                      (long long)i, v[j]);
+                    e->corners == dim + 1 ? cx_noun(dim) : "element", (long long)number, v, (long long)m->points);
+      e->corners = 0;
+      m->report->count[MESH_BAD_LABEL]++;
     }
+    number += top;
   }
+  return DKHO_OK;
+}
+
+static void keep_simplex(raw_part *p, int k, int64_t *kept, int64_t i) {
+  memmove(p->vert + *kept * (k + 1), p->vert + i * (k + 1), (size_t)(k + 1) * sizeof *p->vert);
+  p->tag[*kept] = p->tag[i];
+  p->from[(*kept)++] = p->from[i];
+}
+
+/* Whether a face of the simplex has no extent; `times` the complex's own bound. */
+static int is_flat(const cx *place, int k, const int32_t *v, double mean, double times) {
+  int32_t part[CX_DEGREES];
+  for (int set = 3; set < 1 << (k + 1); set++) {
+    int degree = -1;
+    for (int j = 0; j <= k; j++)
+      if (set >> j & 1) part[++degree] = v[j];
+    if (degree < 1) continue;
+    if (cx_simplex_measure(place, degree, part) <= times * cx_least_measure(place, degree, part, mean)) return 1;
+  }
+  return 0;
+}
+
+/* Top simplices without extent refuse the file, or go if it is to be repaired: without them the mesh may have gaps. What goes is a little
+ * more than what refuses, since the complex measures in other ways. */
+static dkho_status drop_flat(raw *m, int dim, int repair) {
+  raw_part *p = &m->part[dim];
+  cx place = {.gdim = 3, .x = m->x}; /* as much of a complex as measuring needs */
+  double sum = 0;
+  int64_t kept = 0;
+  for (int64_t i = 0; i < p->n; i++) sum += cx_simplex_measure(&place, 1, p->vert + i * (dim + 1));
+  for (int64_t i = 0; i < p->n; i++) {
+    if (!is_flat(&place, dim, p->vert + i * (dim + 1), sum / (double)p->n, repair ? 4 : 1))
+      keep_simplex(p, dim, &kept, i);
+    else if (!repair)
+      return fail(DKHO_E_FORMAT, "%s: %s %d of the file has no extent (counting from 0); --repair drops such elements",
+                  m->file, cx_noun(dim), p->from[i]);
+  }
+  m->report->count[MESH_FLAT] += p->n - kept;
+  p->n = kept;
   return DKHO_OK;
 }
 
@@ -60,53 +101,38 @@ static dkho_status drop_duplicates(raw *m, int k) {
     dropped++;
   }
   mem_free(list);
-  for (int64_t i = 0; dropped && i < p->n; i++) {
-    if (p->tag[i] < 0) continue;
-    memmove(p->vert + kept * (k + 1), p->vert + i * (k + 1), (size_t)(k + 1) * sizeof *p->vert);
-    p->tag[kept++] = p->tag[i];
-  }
-  if (!dropped) return DKHO_OK;
-  p->n = kept;
-  report_log("%s: %lld repeated elements (%s) dropped", m->file, (long long)dropped, cx_noun(k));
+  for (int64_t i = 0; dropped && i < p->n; i++)
+    if (p->tag[i] >= 0) keep_simplex(p, k, &kept, i);
+  if (dropped) p->n = kept;
+  m->report->count[MESH_REPEATED] += dropped;
   return DKHO_OK;
 }
 
-/* Points of no top simplex go; the others keep their order. Elements that lose a point are marked by vertex -1. */
+/* Points of no top simplex go; the others keep their order and are noted as vertices' origin. Elements that lose a point are marked
+ * by vertex -1. */
 static dkho_status drop_points(raw *m, int dim) {
-  int32_t *fresh;
+  int32_t *fresh, *origin;
   int64_t kept = 0;
   if (!MEM_NEW(fresh, m->points)) return DKHO_E_MEMORY;
   for (int64_t i = 0; i < m->part[dim].n * (dim + 1); i++) fresh[m->part[dim].vert[i]] = 1;
+  for (int64_t i = 0; i < m->points; i++) kept += fresh[i];
+  if (!MEM_NEW(origin, kept)) {
+    mem_free(fresh);
+    return DKHO_E_MEMORY;
+  }
+  m->report->origin[0] = origin;
+  m->report->n[0] = kept;
+  kept = 0;
   for (int64_t i = 0; i < m->points; i++) {
     if (fresh[i]) memmove(m->x + 3 * kept, m->x + 3 * i, 3 * sizeof *m->x);
+    if (fresh[i]) origin[kept] = (int32_t)i;
     fresh[i] = fresh[i] ? (int32_t)kept++ : -1;
   }
   for (int k = 0; k <= dim; k++)
     for (int64_t i = 0; i < m->part[k].n * (k + 1); i++) m->part[k].vert[i] = fresh[m->part[k].vert[i]];
   mem_free(fresh);
-  if (kept < m->points)
-    report_log("%s: %lld points belong to no %s and are dropped", m->file, (long long)(m->points - kept), cx_noun(dim));
+  m->report->count[MESH_UNUSED] = m->points - kept - m->report->count[MESH_MERGED];
   m->points = kept;
-  return DKHO_OK;
-}
-
-/* Points at the same place are kept apart: a slit is a mesh too. Only said, since it is often an accident. */
-static int by_place(const void *a, const void *b) {
-  const double *p = a, *q = b;
-  for (int i = 0; i < 3; i++)
-    if (p[i] != q[i]) return p[i] < q[i] ? -1 : 1;
-  return 0;
-}
-
-static dkho_status report_coincident(const raw *m) {
-  double(*x)[3];
-  int64_t same = 0;
-  if (!MEM_NEW(x, m->points)) return DKHO_E_MEMORY;
-  memcpy(x, m->x, (size_t)m->points * sizeof *x);
-  qsort(x, (size_t)m->points, sizeof *x, by_place);
-  for (int64_t i = 1; i < m->points; i++) same += by_place(x[i - 1], x[i]) == 0;
-  mem_free(x);
-  if (same) report_log("%s: %lld points coincide with another; they are kept apart", m->file, (long long)same);
   return DKHO_OK;
 }
 
@@ -118,25 +144,41 @@ static int flatten(raw *m, int dim) {
   return 2;
 }
 
-dkho_status raw_complex(raw *m, cx **out) {
-  int dim = 3;
-  *out = NULL;
-  while (dim > 0 && m->part[dim].n == 0) dim--;
-  if (dim == 0) return fail(DKHO_E_FORMAT, "%s: no line, triangle or tetrahedron in it", m->file);
-  for (int k = 0; k <= dim; k++) TRY(check_elements(m, k));
+/* What the file says, repaired: top simplices in part[dim], points that belong to one. */
+static dkho_status apply_rules(raw *m, const mesh_options *o, int dim) {
+  m->report->points = m->points;
+  TRY(check_corners(m, dim));
+  if (o->merge || m->loose) TRY(raw_merge(m, o->merge ? o->tolerance : 0));
+  TRY(raw_cut(m));
+  TRY(drop_flat(m, dim, o->repair));
+  if (m->part[dim].n == 0) return fail(DKHO_E_FORMAT, "%s: no element with any extent is left of it", m->file);
   TRY(drop_duplicates(m, dim));
   TRY(drop_points(m, dim));
-  TRY(report_coincident(m));
+  if (!o->merge && !m->loose) TRY(raw_coincident(m, &m->report->count[MESH_COINCIDENT]));
+  return DKHO_OK;
+}
+
+static dkho_status build(raw *m, int dim, cx **out) {
   if (dim == 3) raw_orient_tets(m);
   int gdim = flatten(m, dim);
   if (dim == 2 && gdim == 3) TRY(raw_orient_surface(m));
-  cx *c;
-  dkho_status s = cx_build(&c, gdim, m->points, m->x, dim, m->part[dim].n, m->part[dim].vert, CX_LEX);
-  if (s == DKHO_OK) s = raw_labels(m, c);
-  if (s != DKHO_OK) {
-    cx_free(c);
-    return s == DKHO_E_MEMORY ? s : fail_prefix(s == DKHO_E_INPUT ? DKHO_E_FORMAT : s, "%s", m->file);
-  }
-  *out = c;
+  TRY(cx_build(out, gdim, m->points, m->x, dim, m->part[dim].n, m->part[dim].vert, CX_LEX));
+  TRY(raw_labels(m, *out));
+  m->report->n[dim] = m->part[dim].n;
+  m->report->origin[dim] = m->part[dim].from; /* the complex keeps the order of the top simplices */
+  m->part[dim].from = NULL;
   return DKHO_OK;
+}
+
+dkho_status raw_complex(raw *m, const mesh_options *o, cx **out) {
+  int dim = 3;
+  *out = NULL;
+  while (dim > 0 && m->report->elements[dim] == 0) dim--;
+  if (dim == 0) return fail(DKHO_E_FORMAT, "%s: no line, surface or solid element in it", m->file);
+  TRY(apply_rules(m, o, dim));
+  dkho_status s = build(m, dim, out);
+  if (s == DKHO_OK) return s;
+  cx_free(*out);
+  *out = NULL;
+  return s == DKHO_E_MEMORY ? s : fail_prefix(s == DKHO_E_INPUT ? DKHO_E_FORMAT : s, "%s", m->file);
 }

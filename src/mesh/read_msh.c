@@ -1,4 +1,4 @@
-/* read_msh.c: Gmsh .msh, versions 2.2 and 4.1: the sections, names of physical groups, node numbers. The layouts of
+/* read_msh.c: Gmsh .msh, versions 2.x, 4.0 and 4.1: the sections, names of physical groups, node numbers. The layouts of
  * nodes and elements are in read_msh2.c and read_msh4.c. Sections that carry no mesh are passed over. */
 #include "mesh/read_msh.h"
 
@@ -80,27 +80,15 @@ dkho_status msh_point(msh *f, int64_t tag, int32_t *out) {
   return DKHO_OK;
 }
 
-dkho_status msh_degree(msh *f, int64_t type, int *degree) {
-  static const char *const name[] = {"",
-                                     "line",
-                                     "triangle",
-                                     "quadrangle",
-                                     "tetrahedron",
-                                     "hexahedron",
-                                     "prism",
-                                     "pyramid",
-                                     "second-order line",
-                                     "second-order triangle",
-                                     "second-order quadrangle",
-                                     "second-order tetrahedron",
-                                     "second-order hexahedron",
-                                     "second-order prism",
-                                     "second-order pyramid",
-                                     "point"};
-  *degree = type == 15 ? 0 : type == 1 ? 1 : type == 2 ? 2 : type == 4 ? 3 : -1;
-  if (*degree >= 0) return DKHO_OK;
-  return scan_fail(f->s, "element type %lld (%s): only points, lines, triangles and tetrahedra of first order are read",
-                   (long long)type, type > 0 && type < 15 ? name[type] : "unknown or of high order");
+dkho_status msh_element(msh *f, const msh_shape *t, int32_t group, msh_reader *read) {
+  int32_t vert[RAW_SOLID_MAX];
+  int64_t tag;
+  for (int i = 0; i < t->nodes; i++) {
+    TRY(read(f, "node of an element", 0, INT64_MAX, &tag));
+    if (i < t->corners) TRY(msh_point(f, tag, &vert[i]));
+  }
+  f->mesh->report->count[MESH_HIGH_ORDER] += t->nodes > t->corners;
+  return raw_element(f->mesh, t->shape, t->corners, vert, group);
 }
 
 /* A word at the present place, which must be `mark`. */
@@ -123,15 +111,23 @@ dkho_status msh_end_of_line(scan *s) {
   return DKHO_OK;
 }
 
-static dkho_status format(msh *f, int *version) {
+/* 2, 2.0, 2.1, 2.2 (also as 2.200000) have one layout; 4.0 and 4.1 differ. */
+static int version_of(scan_view word) {
+  double v;
+  if (!scan_view_double(word, &v)) return 0;
+  return v >= 2 && v < 3 ? 2 : v == 4 ? 40 : v == 4.1 ? 41 : 0;
+}
+
+static dkho_status format(msh *f) {
   scan_view word;
   int64_t type, size;
   TRY(expect(f->s, "$MeshFormat"));
   scan before = *f->s;
   if (!scan_word(f->s, &word)) return scan_fail(f->s, "the file ends, expected the format version");
-  *version = scan_is(word, "2.2") ? 2 : scan_is(word, "4.1") ? 4 : 0;
-  if (!*version)
-    return scan_fail(&before, "format version %.*s: only 2.2 and 4.1 are read; save the mesh as one of them",
+  f->version = version_of(word);
+  if (!f->version)
+    return scan_fail(&before,
+                     "format version %.*s: only 2.x, 4.0 and 4.1 are read; gmsh -save -format msh41 converts it",
                      SCAN_SHOW(word));
   TRY(scan_int(f->s, "file type", 0, 1, &type));
   TRY(scan_int(f->s, "data size", 8, 8, &size));
@@ -149,21 +145,40 @@ static dkho_status format(msh *f, int *version) {
   return expect(f->s, "$EndMeshFormat");
 }
 
-/* number of names, then: dimension, tag, "name". Text in binary files too. */
+/* Trims blanks, then quotes if it has both or ends in one of them. */
+static scan_view unquoted(const scan *line) {
+  const char *p = (const char *)line->bytes + line->at, *end = (const char *)line->bytes + line->size;
+  while (p < end && scan_is_space(*p)) p++;
+  while (end > p && scan_is_space(end[-1])) end--;
+  if (p < end && *p == '"') p++;
+  if (end > p && end[-1] == '"') end--;
+  return (scan_view){p, (size_t)(end - p)};
+}
+
+/* [dimension] tag name, the name in quotes or not; without a dimension (2.0) it holds for every one. */
+static dkho_status physical_name(msh *f, scan *line) {
+  int64_t dim = -1, tag, next;
+  scan_view word;
+  TRY(scan_int(line, "tag of a physical name", INT32_MIN + 1, INT32_MAX, &tag));
+  scan ahead = *line;
+  if (scan_word(&ahead, &word) && scan_view_int(word, &next) && scan_word(&ahead, &word)) {
+    if (tag < 0 || tag > 3)
+      return scan_fail(line, "dimension of a physical name: found %lld, expected 0 to 3", (long long)tag);
+    dim = tag;
+    TRY(scan_int(line, "tag of a physical name", INT32_MIN + 1, INT32_MAX, &tag));
+  }
+  return raw_group(f->mesh, (int)dim, (int32_t)(tag < 0 ? -tag : tag), unquoted(line));
+}
+
+/* Number of names, then one on each line. Text in binary files too. */
 static dkho_status physical_names(msh *f) {
-  int64_t count, dim, tag;
+  int64_t count;
+  scan line;
   TRY(scan_int(f->s, "number of physical names", 0, INT32_MAX, &count));
   for (int64_t i = 0; i < count; i++) {
-    TRY(scan_int(f->s, "dimension of a physical name", 0, 3, &dim));
-    TRY(scan_int(f->s, "tag of a physical name", INT32_MIN + 1, INT32_MAX, &tag));
-    scan line, before = *f->s;
-    if (!scan_line(f->s, &line, 0)) return scan_fail(f->s, "the file ends, expected a name in quotes");
-    const char *text = (const char *)line.bytes + line.at, *end = text + scan_left(&line);
-    const char *open = memchr(text, '"', (size_t)(end - text)), *shut = end;
-    while (shut > text && shut[-1] != '"') shut--;
-    if (!open || shut <= open + 1) return scan_fail(&before, "physical name: expected a name in quotes");
-    TRY(raw_group(f->mesh, (int)dim, (int32_t)(tag < 0 ? -tag : tag),
-                  (scan_view){open + 1, (size_t)(shut - open - 2)}));
+    scan_space(f->s);
+    if (!scan_line(f->s, &line, 0)) return scan_fail(f->s, "the file ends, expected a physical name");
+    TRY(physical_name(f, &line));
   }
   return DKHO_OK;
 }
@@ -177,10 +192,10 @@ static dkho_status pass_over(msh *f, const char *end_mark) {
   return DKHO_OK;
 }
 
-static dkho_status section(msh *f, int version, scan_view mark, const char *end_mark, int *seen) {
+static dkho_status section(msh *f, scan_view mark, const char *end_mark, int *seen) {
   static const struct {
     const char *mark;
-    int bit, needs, version;
+    int bit, needs, layout;
     dkho_status (*read)(msh *);
   } table[] = {{"$PhysicalNames", SEEN_NAMES, 0, 0, physical_names},
                {"$Entities", SEEN_ENTITIES, 0, 4, msh4_entities},
@@ -188,20 +203,21 @@ static dkho_status section(msh *f, int version, scan_view mark, const char *end_
                {"$Nodes", SEEN_NODES, 0, 4, msh4_nodes},
                {"$Elements", SEEN_ELEMENTS, SEEN_NODES, 2, msh2_elements},
                {"$Elements", SEEN_ELEMENTS, SEEN_NODES, 4, msh4_elements}};
+  int layout = f->version == 2 ? 2 : 4;
   if (scan_is(mark, "$PartitionedEntities"))
     return scan_fail(f->s, "partitioned meshes are not supported; save the mesh before partitioning");
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-    if (!scan_is(mark, table[i].mark) || (table[i].version && table[i].version != version)) continue;
+    if (!scan_is(mark, table[i].mark) || (table[i].layout && table[i].layout != layout)) continue;
     if (*seen & table[i].bit) return scan_fail(f->s, "a second section %s", table[i].mark);
     if ((*seen & table[i].needs) != table[i].needs) return scan_fail(f->s, "%s stands before $Nodes", table[i].mark);
     *seen |= table[i].bit;
-    if (f->binary && table[i].read != physical_names && table[i].version == 4) TRY(msh_end_of_line(f->s));
+    if (f->binary && table[i].read != physical_names && table[i].layout == 4) TRY(msh_end_of_line(f->s));
     return table[i].read(f);
   }
   return pass_over(f, end_mark);
 }
 
-static dkho_status sections(msh *f, int version, int *seen) {
+static dkho_status sections(msh *f, int *seen) {
   scan_view mark;
   char end_mark[64];
   for (;;) {
@@ -213,16 +229,16 @@ static dkho_status sections(msh *f, int version, int *seen) {
     memcpy(end_mark, "$End", 4);
     memcpy(end_mark + 4, mark.p + 1, mark.n - 1);
     end_mark[mark.n + 3] = 0;
-    TRY(section(f, version, mark, end_mark, seen));
+    TRY(section(f, mark, end_mark, seen));
     TRY(expect(f->s, end_mark));
   }
 }
 
 dkho_status read_msh(raw *m, scan *s) {
   msh f = {.mesh = m, .s = s};
-  int version = 0, seen = 0;
-  dkho_status status = format(&f, &version);
-  if (status == DKHO_OK) status = sections(&f, version, &seen);
+  int seen = 0;
+  dkho_status status = format(&f);
+  if (status == DKHO_OK) status = sections(&f, &seen);
   if (status == DKHO_OK && !(seen & SEEN_NODES)) status = scan_fail(s, "the file ends, expected $Nodes");
   if (status == DKHO_OK && !(seen & SEEN_ELEMENTS)) status = scan_fail(s, "the file ends, expected $Elements");
   mem_free(f.node);

@@ -9,7 +9,7 @@ typedef struct msh_node {
   int32_t point;
 } msh_node;
 
-/* An entity of the geometry (4.1): its first physical group. */
+/* An entity of the geometry (4.x): its first physical group. */
 typedef struct msh_entity {
   int32_t dim, tag, group;
 } msh_entity;
@@ -17,6 +17,7 @@ typedef struct msh_entity {
 typedef struct msh {
   raw *mesh;
   scan *s;
+  int version;    /* 2, 40 or 41 */
   int binary;     /* the values of the large sections; names and section marks are text always */
   int64_t room;   /* of node */
   msh_node *node; /* mesh->points of them, ascending by tag once sealed */
@@ -38,9 +39,17 @@ dkho_status msh_end_of_line(scan *s);
 
 dkho_status msh_node_tag(msh *f, int64_t tag); /* of the point that comes next */
 dkho_status msh_seal_nodes(msh *f);
-/* Degree (0 … 3) of a Gmsh element type, or an error that names the type. */
-dkho_status msh_degree(msh *f, int64_t type, int *degree);
 dkho_status msh_point(msh *f, int64_t tag, int32_t *out); /* of a node tag */
+
+typedef struct msh_shape {
+  raw_shape shape;
+  int corners, nodes;
+} msh_shape;
+/* What a Gmsh element type is, or an error that names the type. */
+dkho_status msh_type(msh *f, int64_t type, msh_shape *out);
+/* The nodes of one element, each read by `read` (msh_int or msh_size), and the element itself. */
+typedef dkho_status msh_reader(msh *f, const char *field, int64_t lo, int64_t hi, int64_t *out);
+dkho_status msh_element(msh *f, const msh_shape *t, int32_t group, msh_reader *read);
 
 dkho_status msh2_nodes(msh *f);
 dkho_status msh2_elements(msh *f);

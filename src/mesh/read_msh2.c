@@ -1,4 +1,4 @@
-/* read_msh2.c: nodes and elements of Gmsh 2.2, ASCII and binary. */
+/* read_msh2.c: nodes and elements of Gmsh 2.x, ASCII and binary. */
 #include "mesh/read_msh.h"
 
 /* The counts of both sections are text; in a binary file the records start on the next line. */
@@ -23,34 +23,29 @@ dkho_status msh2_nodes(msh *f) {
 }
 
 /* Tags (the first is the physical group), then nodes. */
-static dkho_status element(msh *f, int degree, int64_t tags) {
-  int32_t vert[CX_DEGREES];
+static dkho_status element(msh *f, const msh_shape *shape, int64_t tags) {
   int64_t group = 0, x;
   for (int64_t i = 0; i < tags; i++) {
     TRY(msh_int(f, "element tag", INT32_MIN + 1, INT32_MAX, &x));
     if (i == 0) group = x < 0 ? -x : x;
   }
-  for (int i = 0; i <= degree; i++) {
-    TRY(msh_int(f, "node of an element", 0, INT32_MAX, &x));
-    TRY(msh_point(f, x, &vert[i]));
-  }
-  return raw_element(f->mesh, degree, vert, (int32_t)group);
+  return msh_element(f, shape, (int32_t)group, msh_int);
 }
 
 /* ASCII, each: number type tags tag… node…; binary, in blocks: type count tags, then (number tag… node…) each. */
 dkho_status msh2_elements(msh *f) {
   int64_t n, number, type, tags, block = 1;
-  int degree;
+  msh_shape shape;
   TRY(count(f, "number of elements", 8, 8, &n));
   for (int64_t done = 0; done < n; done += block) {
     if (!f->binary) TRY(msh_int(f, "element number", 0, INT32_MAX, &number));
     TRY(msh_int(f, "element type", 1, INT32_MAX, &type));
-    TRY(msh_degree(f, type, &degree));
+    TRY(msh_type(f, type, &shape));
     if (f->binary) TRY(msh_int(f, "elements in the block", 1, n - done, &block));
     TRY(msh_int(f, "number of tags", 0, 1 << 20, &tags));
     for (int64_t i = 0; i < block; i++) {
       if (f->binary) TRY(msh_int(f, "element number", 0, INT32_MAX, &number));
-      TRY(element(f, degree, tags));
+      TRY(element(f, &shape, tags));
     }
   }
   return DKHO_OK;

@@ -1,6 +1,6 @@
-/* read_msh4.c: entities, nodes and elements of Gmsh 4.1, ASCII and binary. */
+/* read_msh4.c: entities, nodes and elements of Gmsh 4.0 and 4.1, ASCII and binary. 4.0 puts an entity's tag
+ * before its dimension, each node's tag before its place, uses 4-byte tags and boxes for points too, and tells no ranges of tags. */
 #include "mesh/read_msh.h"
-#include "base/report.h"
 
 #include <stdlib.h>
 
@@ -24,20 +24,20 @@ static dkho_status keep_entity(msh *f, msh_entity e) {
 
 /* tag, x y z (points) or a box of six numbers, physical tags, and bounding entities for curves and above. An entity in
  * several groups counts for the first. */
-static dkho_status entity(msh *f, int dim, int64_t *shared) {
+static dkho_status entity(msh *f, int dim) {
   int64_t tag, count, x;
   double box;
   msh_entity e = {.dim = dim};
   TRY(msh_int(f, "entity tag", INT32_MIN, INT32_MAX, &tag));
   e.tag = (int32_t)tag;
-  for (int i = 0; i < (dim ? 6 : 3); i++) TRY(msh_real(f, "entity box", &box));
+  for (int i = 0; i < (dim || f->version == 40 ? 6 : 3); i++) TRY(msh_real(f, "entity box", &box));
   TRY(msh_size(f, "number of physical tags", 0, INT64_MAX, &count));
   TRY(msh_count(f, "number of physical tags", count, 2, 4));
   for (int64_t i = 0; i < count; i++) {
     TRY(msh_int(f, "physical tag", INT32_MIN + 1, INT32_MAX, &x));
     if (i == 0) e.group = (int32_t)(x < 0 ? -x : x);
   }
-  *shared += count > 1;
+  f->mesh->report->count[MESH_SHARED] += count > 1;
   if (dim) {
     TRY(msh_size(f, "number of bounding entities", 0, INT64_MAX, &count));
     TRY(msh_count(f, "number of bounding entities", count, 2, 4));
@@ -47,39 +47,47 @@ static dkho_status entity(msh *f, int dim, int64_t *shared) {
 }
 
 dkho_status msh4_entities(msh *f) {
-  int64_t count[CX_DEGREES], shared = 0;
+  int64_t count[CX_DEGREES];
   for (int k = 0; k < CX_DEGREES; k++) TRY(msh_size(f, "number of entities", 0, INT64_MAX, &count[k]));
   for (int k = 0; k < CX_DEGREES; k++) {
     TRY(msh_count(f, "number of entities", count[k], k ? 18 : 10, k ? 68 : 36));
-    for (int64_t i = 0; i < count[k]; i++) TRY(entity(f, k, &shared));
+    for (int64_t i = 0; i < count[k]; i++) TRY(entity(f, k));
   }
-  if (shared)
-    report_log("%s: %lld entities are in several physical groups; the first counts", f->mesh->file, (long long)shared);
   if (f->entities) qsort(f->entity, (size_t)f->entities, sizeof *f->entity, by_dim_tag);
   return DKHO_OK;
 }
 
-/* dim, tag, parametric, count; then all tags; then x y z and the parameters of each node. */
+/* 4.1: dimension and tag of an entity; 4.0: the other way round. */
+static dkho_status entity_key(msh *f, const char *dim_field, const char *tag_field, int64_t *dim, int64_t *tag) {
+  if (f->version == 40) TRY(msh_int(f, tag_field, INT32_MIN, INT32_MAX, tag));
+  TRY(msh_int(f, dim_field, 0, 3, dim));
+  return f->version == 40 ? DKHO_OK : msh_int(f, tag_field, INT32_MIN, INT32_MAX, tag);
+}
+
+/* Past the n node tags that stand together. */
+static dkho_status pass_tags(msh *f, int64_t n) {
+  scan_view word;
+  if (f->binary) f->s->at += 8 * (size_t)n;
+  for (int64_t i = 0; !f->binary && i < n; i++)
+    if (!scan_word(f->s, &word)) return scan_fail(f->s, "the file ends among the node tags");
+  return DKHO_OK;
+}
+
+/* Entity, parametric, count; then x y z and the parameters of each node, after all tags (4.1) or each after its own (4.0). */
 static dkho_status node_block(msh *f, int64_t *left) {
   int64_t dim, tag, parametric, n;
-  TRY(msh_int(f, "entity dimension of a node block", 0, 3, &dim));
-  TRY(msh_int(f, "entity tag of a node block", INT32_MIN, INT32_MAX, &tag));
+  int apart = f->version == 41;
+  TRY(entity_key(f, "entity dimension of a node block", "entity tag of a node block", &dim, &tag));
   TRY(msh_int(f, "parametric", 0, 1, &parametric));
   TRY(msh_size(f, "nodes in the block", 0, *left, &n));
-  TRY(msh_count(f, "nodes in the block", n, 8, 32));
+  TRY(msh_count(f, "nodes in the block", n, 8, apart ? 32 : 28));
   *left -= n;
   scan tags = *f->s, *all = f->s;
-  if (f->binary) {
-    f->s->at += 8 * (size_t)n;
-  } else {
-    scan_view word;
-    for (int64_t i = 0; i < n; i++)
-      if (!scan_word(f->s, &word)) return scan_fail(f->s, "the file ends among the node tags");
-  }
+  if (apart) TRY(pass_tags(f, n));
   for (int64_t i = 0; i < n; i++) {
     double x[3], parameter;
-    f->s = &tags;
-    dkho_status s = msh_size(f, "node tag", 0, INT64_MAX, &tag);
+    if (apart) f->s = &tags;
+    dkho_status s = apart ? msh_size(f, "node tag", 0, INT64_MAX, &tag) : msh_int(f, "node tag", 0, INT32_MAX, &tag);
     f->s = all;
     TRY(s);
     for (int c = 0; c < 3; c++) TRY(msh_real(f, "node coordinate", &x[c]));
@@ -90,13 +98,19 @@ static dkho_status node_block(msh *f, int64_t *left) {
   return DKHO_OK;
 }
 
+/* Numbers of blocks and of what is in them; 4.1 adds the lowest and highest tag. */
+static dkho_status block_counts(msh *f, const char *blocks_field, const char *field, int64_t *blocks, int64_t *n) {
+  int64_t tag;
+  TRY(msh_size(f, blocks_field, 0, INT64_MAX, blocks));
+  TRY(msh_size(f, field, 0, INT32_MAX, n));
+  for (int i = 0; f->version == 41 && i < 2; i++) TRY(msh_size(f, "tag range", INT64_MIN, INT64_MAX, &tag));
+  return msh_count(f, blocks_field, *blocks, 8, 20);
+}
+
 dkho_status msh4_nodes(msh *f) {
-  int64_t blocks, n, tag;
-  TRY(msh_size(f, "number of node blocks", 0, INT64_MAX, &blocks));
-  TRY(msh_size(f, "number of nodes", 0, INT32_MAX, &n));
-  for (int i = 0; i < 2; i++) TRY(msh_size(f, "node tag range", INT64_MIN, INT64_MAX, &tag));
-  TRY(msh_count(f, "number of node blocks", blocks, 8, 20));
-  TRY(msh_count(f, "number of nodes", n, 8, 32));
+  int64_t blocks, n;
+  TRY(block_counts(f, "number of node blocks", "number of nodes", &blocks, &n));
+  TRY(msh_count(f, "number of nodes", n, 8, 28));
   for (int64_t i = 0; i < blocks; i++) TRY(node_block(f, &n));
   if (n) return scan_fail(f->s, "%lld nodes fewer than declared", (long long)n);
   return msh_seal_nodes(f);
@@ -108,36 +122,28 @@ static int32_t group_of(const msh *f, int64_t dim, int64_t tag) {
   return hit ? hit->group : 0;
 }
 
-/* dim, tag, type, count; then the element's number and node tags, each. */
+/* Entity, type, count; then the element's number and node tags, each. */
 static dkho_status element_block(msh *f, int64_t *left) {
   int64_t dim, tag, type, n, x;
-  int degree = 0;
-  int32_t vert[CX_DEGREES];
-  TRY(msh_int(f, "entity dimension of an element block", 0, 3, &dim));
-  TRY(msh_int(f, "entity tag of an element block", INT32_MIN, INT32_MAX, &tag));
+  msh_shape shape = {0};
+  msh_reader *read = f->version == 40 ? msh_int : msh_size;
+  TRY(entity_key(f, "entity dimension of an element block", "entity tag of an element block", &dim, &tag));
   TRY(msh_int(f, "element type", 1, INT32_MAX, &type));
   TRY(msh_size(f, "elements in the block", 0, *left, &n));
-  if (n) TRY(msh_degree(f, type, &degree));
+  if (n) TRY(msh_type(f, type, &shape));
   *left -= n;
   int32_t group = group_of(f, dim, tag);
   for (int64_t i = 0; i < n; i++) {
-    TRY(msh_size(f, "element number", 0, INT64_MAX, &x));
-    for (int v = 0; v <= degree; v++) {
-      TRY(msh_size(f, "node of an element", 0, INT64_MAX, &x));
-      TRY(msh_point(f, x, &vert[v]));
-    }
-    TRY(raw_element(f->mesh, degree, vert, group));
+    TRY(read(f, "element number", 0, INT64_MAX, &x));
+    TRY(msh_element(f, &shape, group, read));
   }
   return DKHO_OK;
 }
 
 dkho_status msh4_elements(msh *f) {
-  int64_t blocks, n, tag;
-  TRY(msh_size(f, "number of element blocks", 0, INT64_MAX, &blocks));
-  TRY(msh_size(f, "number of elements", 0, INT64_MAX, &n));
-  for (int i = 0; i < 2; i++) TRY(msh_size(f, "element tag range", INT64_MIN, INT64_MAX, &tag));
-  TRY(msh_count(f, "number of element blocks", blocks, 8, 20));
-  TRY(msh_count(f, "number of elements", n, 4, 16));
+  int64_t blocks, n;
+  TRY(block_counts(f, "number of element blocks", "number of elements", &blocks, &n));
+  TRY(msh_count(f, "number of elements", n, 4, 8));
   for (int64_t i = 0; i < blocks; i++) TRY(element_block(f, &n));
   return n ? scan_fail(f->s, "%lld elements fewer than declared", (long long)n) : DKHO_OK;
 }

@@ -18,30 +18,22 @@ static dkho_status corner(const raw *m, const scan *at, scan_view word, int32_t 
   return DKHO_OK;
 }
 
-static dkho_status face(raw *m, scan *line) {
-  int32_t vert[3];
-  int corners = 0;
-  scan_view word;
-  for (; scan_word(line, &word); corners++) {
-    if (corners == 3)
-      return scan_fail(line, "a face with more than three vertices: only triangles are read; split polygons first");
-    TRY(corner(m, line, word, &vert[corners]));
-  }
-  if (corners < 3) return scan_fail(line, "a face with %d vertices, expected 3", corners);
-  return raw_element(m, 2, vert, 0);
-}
+/* The corners of a face, a line or points; `list` grows and is the caller's. */
+typedef struct {
+  int64_t n, room;
+  int32_t *vert;
+} corners;
 
-/* A polyline is its segments. */
-static dkho_status polyline(raw *m, scan *line) {
-  int32_t vert[2] = {0};
-  int corners = 0;
+static dkho_status element(raw *m, scan *line, raw_shape shape, const char *noun, int least, corners *list) {
   scan_view word;
-  for (; scan_word(line, &word); corners++) {
-    TRY(corner(m, line, word, &vert[1]));
-    if (corners) TRY(raw_element(m, 1, vert, 0));
-    vert[0] = vert[1];
+  for (list->n = 0; scan_word(line, &word); list->n++) {
+    void *block = list->vert;
+    TRY(raw_grow(&block, list->n, &list->room, sizeof *list->vert));
+    list->vert = block;
+    TRY(corner(m, line, word, &list->vert[list->n]));
   }
-  return corners < 2 ? scan_fail(line, "a line with %d vertices, expected 2 or more", corners) : DKHO_OK;
+  if (list->n < least) return scan_fail(line, "a %s with %lld vertices, expected %d", noun, (long long)list->n, least);
+  return raw_element(m, shape, list->n, list->vert, 0);
 }
 
 static dkho_status point(raw *m, scan *line) {
@@ -50,7 +42,7 @@ static dkho_status point(raw *m, scan *line) {
   return raw_point(m, line, x);
 }
 
-static dkho_status statement(raw *m, scan *line) {
+static dkho_status statement(raw *m, scan *line, corners *list) {
   static const char *const passed[] = {"vt",    "vn",       "vp",       "g",   "o",          "s",
                                        "mg",    "usemtl",   "mtllib",   "p",   "usemap",     "maplib",
                                        "bevel", "c_interp", "d_interp", "lod", "shadow_obj", "trace_obj"};
@@ -58,8 +50,8 @@ static dkho_status statement(raw *m, scan *line) {
   scan_view word;
   if (!scan_word(line, &word)) return DKHO_OK;
   if (scan_is(word, "v")) return point(m, line);
-  if (scan_is(word, "f") || scan_is(word, "fo")) return face(m, line);
-  if (scan_is(word, "l")) return polyline(m, line);
+  if (scan_is(word, "f") || scan_is(word, "fo")) return element(m, line, RAW_POLYGON, "face", 1, list);
+  if (scan_is(word, "l")) return element(m, line, RAW_LINE, "line", 1, list);
   for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
     if (scan_is(word, passed[i])) return DKHO_OK;
   return scan_fail(&before, "found \"%.*s\", expected v, f, l or another statement of a polygonal mesh",
@@ -68,9 +60,12 @@ static dkho_status statement(raw *m, scan *line) {
 
 dkho_status read_obj(raw *m, scan *s) {
   scan line;
-  while (scan_line(s, &line, '#')) {
+  corners list = {0};
+  dkho_status status = DKHO_OK;
+  while (status == DKHO_OK && scan_line(s, &line, '#')) {
     scan_space(&line);
-    TRY(statement(m, &line));
+    status = statement(m, &line, &list);
   }
-  return DKHO_OK;
+  mem_free(list.vert);
+  return status;
 }

@@ -1,4 +1,4 @@
-/* read_off.c: Geomview .off, ASCII: triangles and two-vertex faces (lines). Colours, normals and texture coordinates
+/* read_off.c: Geomview .off, ASCII: polygons and two-vertex faces (lines). Colours, normals and texture coordinates
  * are passed over; the binary and n-dimensional variants are refused. */
 #include "mesh/raw.h"
 
@@ -38,19 +38,21 @@ static dkho_status header(scan *s, scan *line) {
   return DKHO_OK;
 }
 
-static dkho_status face(raw *m, scan *line) {
+/* A face of one corner is a point, of two a line. */
+static dkho_status face(raw *m, scan *line, int64_t *room, int32_t **vert) {
   scan before = *line;
   int64_t corners, v;
-  int32_t vert[3];
   TRY(scan_int(line, "number of vertices of the face", 1, INT32_MAX, &corners));
-  if (corners > 3)
-    return scan_fail(&before, "a face with %lld vertices: only triangles are read; split polygons first",
-                     (long long)corners);
-  for (int i = 0; i < corners; i++) {
+  if ((uint64_t)corners > scan_left(line) / 2) /* a blank and a digit each */
+    return scan_fail(&before, "a face of %lld vertices, but they are not on its line", (long long)corners);
+  for (int64_t i = 0; i < corners; i++) {
+    void *block = *vert;
+    TRY(raw_grow(&block, i, room, sizeof **vert));
+    *vert = block;
     TRY(scan_int(line, "vertex of the face", 0, m->points - 1, &v));
-    vert[i] = (int32_t)v;
+    (*vert)[i] = (int32_t)v;
   }
-  return raw_element(m, (int)corners - 1, vert, 0);
+  return raw_element(m, corners > 2 ? RAW_POLYGON : corners == 2 ? RAW_LINE : RAW_POINT, corners, *vert, 0);
 }
 
 dkho_status read_off(raw *m, scan *s) {
@@ -68,10 +70,16 @@ dkho_status read_off(raw *m, scan *s) {
     for (int c = 0; c < 3; c++) TRY(scan_double(&line, "coordinate", &x[c]));
     TRY(raw_point(m, &line, x));
   }
-  for (int64_t i = 0; i < faces; i++) {
-    if (!next_line(s, &line))
-      return scan_fail(s, "the file ends after %lld faces, expected %lld", (long long)i, (long long)faces);
-    TRY(face(m, &line));
+  int64_t room = 0;
+  int32_t *vert = NULL;
+  dkho_status status = DKHO_OK;
+  for (int64_t i = 0; status == DKHO_OK && i < faces; i++) {
+    if (!next_line(s, &line)) {
+      status = scan_fail(s, "the file ends after %lld faces, expected %lld", (long long)i, (long long)faces);
+      break;
+    }
+    status = face(m, &line, &room, &vert);
   }
-  return DKHO_OK;
+  mem_free(vert);
+  return status;
 }

@@ -1,6 +1,7 @@
 /* read_vtu.c: VTK's XML UnstructuredGrid. The markup is walked once and the wanted arrays are noted; their values are
  * read when the place of the appended data is known. Pieces are put one after the other, their points not merged. */
 #include "mesh/read_vtu.h"
+#include "mesh/vtk_cell.h"
 #include "mesh/xml.h"
 
 #include <string.h>
@@ -160,59 +161,37 @@ static dkho_status points(reader *r, const piece *p) {
   return s;
 }
 
-/* Degree of a VTK cell type, or an error that names the type. */
-static dkho_status degree_of(const scan *at, int64_t cell, int64_t type, int *degree) {
-  static const char *const name[] = {"empty cell",       "vertex",         "poly-vertex", "line",  "poly-line",
-                                     "triangle",         "triangle strip", "polygon",     "pixel", "quad",
-                                     "tetrahedron",      "voxel",          "hexahedron",  "wedge", "pyramid",
-                                     "pentagonal prism", "hexagonal prism"};
-  *degree = type == 1 ? 0 : type == 3 ? 1 : type == 5 ? 2 : type == 10 ? 3 : -1;
-  if (*degree >= 0) return DKHO_OK;
-  return scan_fail(at,
-                   "cell %lld has type %lld (%s): only vertices, lines, triangles and tetrahedra of first order are "
-                   "read",
-                   (long long)cell, (long long)type,
-                   type >= 0 && type < 17 ? name[type] : "unknown, polyhedral or of high order");
-}
-
 typedef struct {
   int64_t *connectivity, *offsets, *types, *label; /* label may be NULL */
+  int32_t *vert;                                   /* connectivity, as points of the whole mesh */
 } lists;
 
 static dkho_status load_lists(reader *r, const piece *p, lists *l) {
-  const scan *at = &p->offsets.text;
   TRY(vtu_integers(&r->file, &p->offsets, "offsets", p->cells, &l->offsets));
   TRY(vtu_integers(&r->file, &p->types, "types", p->cells, &l->types));
   int64_t before = 0;
-  for (int64_t i = 0; i < p->cells; i++) {
-    int degree;
-    TRY(degree_of(&p->types.text, i, l->types[i], &degree));
-    if (l->offsets[i] != before + degree + 1)
-      return scan_fail(at, "offsets: cell %lld ends at %lld, expected %lld", (long long)i, (long long)l->offsets[i],
-                       (long long)before + degree + 1);
-    before = l->offsets[i];
-  }
+  for (int64_t i = 0; i < p->cells; before = l->offsets[i++])
+    if (l->offsets[i] < before)
+      return scan_fail(&p->offsets.text, "offsets: cell %lld ends at %lld, before its start %lld", (long long)i,
+                       (long long)l->offsets[i], (long long)before);
   TRY(vtu_integers(&r->file, &p->connectivity, "connectivity", before, &l->connectivity));
   if (p->label.there) TRY(vtu_integers(&r->file, &p->label, "label", p->cells, &l->label));
-  return DKHO_OK;
+  return MEM_NEW(l->vert, before) ? DKHO_OK : DKHO_E_MEMORY;
 }
 
 static dkho_status cells(reader *r, const piece *p, const lists *l, int64_t first) {
-  const int64_t *v = l->connectivity;
-  for (int64_t i = 0; i < p->cells; i++) {
-    int32_t vert[CX_DEGREES];
-    int degree;
-    TRY(degree_of(&p->types.text, i, l->types[i], &degree));
-    for (int j = 0; j <= degree; j++, v++) {
-      if (*v < 0 || *v >= p->points)
+  for (int64_t i = 0, start = 0; i < p->cells; start = l->offsets[i++]) {
+    for (int64_t j = start; j < l->offsets[i]; j++) {
+      int64_t v = l->connectivity[j];
+      if (v < 0 || v >= p->points)
         return scan_fail(&p->connectivity.text, "connectivity: cell %lld has vertex %lld of %lld", (long long)i,
-                         (long long)*v, (long long)p->points);
-      vert[j] = (int32_t)(first + *v);
+                         (long long)v, (long long)p->points);
+      l->vert[j] = (int32_t)(first + v);
     }
     int64_t tag = l->label ? l->label[i] : 0;
     if (tag < 0 || tag > INT32_MAX)
       return scan_fail(&p->label.text, "label: cell %lld has %lld, expected 0 or more", (long long)i, (long long)tag);
-    TRY(raw_element(r->mesh, degree, vert, (int32_t)tag));
+    TRY(vtk_cell(r->mesh, &p->types.text, i, l->types[i], l->offsets[i] - start, l->vert + start, (int32_t)tag));
   }
   return DKHO_OK;
 }
@@ -235,6 +214,7 @@ static dkho_status load_piece(reader *r, const piece *p) {
   mem_free(l.offsets);
   mem_free(l.types);
   mem_free(l.label);
+  mem_free(l.vert);
   return s;
 }
 

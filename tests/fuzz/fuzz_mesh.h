@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static inline int fuzz_mesh(const char *format, const uint8_t *data, size_t size) {
   cx *c;
   size_t live = mem_live_blocks();
-  if (mesh_read_memory(&c, data, size, format, "fuzz") == DKHO_OK) {
+  if (mesh_read_memory(&c, data, size, format, "fuzz", NULL, NULL) == DKHO_OK) {
     if (cx_check(c) != DKHO_OK) abort();
     cx_free(c);
   } else if (c || strncmp(dkho_error(), "fuzz: ", 6) != 0) {
