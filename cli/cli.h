@@ -62,6 +62,9 @@ void meter_end(void);
 void stop_watch(void);
 int stop_asked(void *user);
 
+/* The models by name and summary, with their options if asked for; name NULL: all of them. */
+int print_models(const char *name, int options);
+
 /* Prints text as it is, and frees it. */
 void print_json(char *json);
 /* The member as text, "" when absent. */
@@ -77,7 +80,7 @@ void print_complex(const json_t *description);
 /* Any description as a table, headed by its name; frees the text. */
 void print_description(const char *name, char *json);
 
-extern const verb verb_mesh, verb_info, verb_data, verb_train, verb_eval, verb_predict, verb_phase, verb_reproduce,
-    verb_demo, verb_bench, verb_pack, verb_check;
+extern const verb verb_mesh, verb_info, verb_data, verb_train, verb_models, verb_eval, verb_predict, verb_phase,
+    verb_reproduce, verb_demo, verb_bench, verb_pack, verb_check;
 
 #endif

@@ -8,7 +8,7 @@ static int run(int argc, char **argv);
 const verb verb_info = {
     "info",
     "describe a file or a run",
-    "FILE|RUN | --model dkho --problem P --target K",
+    "FILE|RUN | --model M --problem P --target K",
     "Describes a complex, a data set, a model, a checkpoint, a run directory, or a mesh file. With --problem it counts the\n"
     "parameters of a model instead, without any data.\n\n"
     "  dkho info torus.st\n"
@@ -85,9 +85,9 @@ static int count_parameters(const char *problem, const dkho_train_options *o, in
 static int run(int argc, char **argv) {
   dkho_train_options o;
   dkho_train_defaults(&o);
-  const char *model = "dkho", *problem = NULL;
+  const char *problem = NULL;
   const opt opts[] = {
-      {"--model", OPT_TEXT, &model, "M", "count the parameters of a model: dkho"},
+      {"--model", OPT_TEXT, &o.model, "M", "count the parameters of a model (default dkho)"},
       {"--problem", OPT_TEXT, &problem, "P", "… on this benchmark"},
       {"--target", OPT_TEXT, &o.target, "K", "… for the target of this degree or name"},
       {"--size", OPT_TEXT, &o.size, "S", "… small or large"},
@@ -99,7 +99,6 @@ static int run(int argc, char **argv) {
   char **args, *text;
   int nargs, s = parse(&verb_info, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
-  if (strcmp(model, "dkho") != 0) return misuse(&verb_info, "--model: found '%s', there is dkho", model);
   if (problem)
     return nargs ? misuse(&verb_info, "give a file or --problem, not both")
                  : count_parameters(problem, &o, shared.json);

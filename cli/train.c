@@ -10,8 +10,8 @@ const verb verb_train = {
     "train",
     "train an operator on a data set; interrupt and resume freely",
     "--data FILE --target K -o RUN | --resume RUN",
-    "Trains the Dynamic Kuramoto-Hodge Operator for one target of a data set, with the settings the data set recommends\n"
-    "(the paper's, for its benchmarks). RUN becomes a directory with config.json, metrics.csv, last.st (checkpoint), best.st\n"
+    "Trains a model (default: the Dynamic Kuramoto-Hodge Operator) for one target of a data set, with the settings the data\n"
+    "set recommends (the paper's, for its benchmarks). RUN becomes a directory with config.json, metrics.csv, last.st (checkpoint), best.st\n"
     "(the selected model) and result.json. Ctrl-C writes a checkpoint and stops; --resume continues bit-identically.\n\n"
     "  dkho train --data darcy.st --target 1 --size small -o runs/flux\n"
     "  dkho train --resume runs/flux\n"
@@ -29,22 +29,35 @@ static int report(const char *dir, int as_json) {
   return EXIT_DONE;
 }
 
+/* A short form as the assignment it stands for. */
+static int add_option(opt_list *set, const char *key, const char *value, char text[80]) {
+  if (set->count + 1 >= REPEAT_MAX) return misuse(&verb_train, "too many options of the model");
+  snprintf(text, 80, "%s=%.60s", key, value);
+  set->item[set->count++] = text;
+  return EXIT_DONE;
+}
+
 static int run(int argc, char **argv) {
   dkho_train_options o;
   dkho_train_defaults(&o);
-  const char *data = NULL, *out = NULL, *resume = NULL, *model = "dkho";
-  int64_t h = 0, c = 0, layers = 0, substeps = 0, epochs = 0, batch = 0, warmup = 0, modes = o.modes;
+  const char *data = NULL, *out = NULL, *resume = NULL;
+  const char *h = NULL, *c = NULL, *layers = NULL, *substeps = NULL, *tau_range = NULL, *lag_scale = NULL,
+             *start = NULL;
+  opt_list set = {0};
+  int64_t epochs = 0, batch = 0, warmup = 0, modes = o.modes;
   const opt opts[] = {
       {"--data", OPT_TEXT, &data, "FILE", "the data set"},
       {"--target", OPT_TEXT, &o.target, "K", "degree or name of the target (default: the first)"},
       {"-o", OPT_TEXT, &out, "RUN", "directory of the new run"},
       {"--resume", OPT_TEXT, &resume, "RUN", "continue a run with its own settings"},
-      {"--model", OPT_TEXT, &model, "M", "dkho"},
-      {"--size", OPT_TEXT, &o.size, "S", "small (h 32, c 2; default) or large (h 64, c 4)"},
-      {"--variant", OPT_TEXT, &o.variant, "V", "full (default), no_dirac, no_phase, no_harmonic"},
+      {"--model", OPT_TEXT, &o.model, "M", "dkho (default); `dkho models` lists the others"},
+      {"--set", OPT_REPEAT, &set, "KEY=VALUE", "an option of the model; may be given several times"},
+      {"--size", OPT_TEXT, &o.size, "S", "small (default) or large: a named setting of the model's options"},
+      {"--variant", OPT_TEXT, &o.variant, "V",
+       "short for --set variant=V: full (default), no_dirac, no_phase, no_harmonic"},
       {"--profile", OPT_TEXT, &o.profile, "P", "native, boundary, spectral, diffusion_spectral, conditioned (default)"},
       {"--metric", OPT_TEXT, &o.metric, "M", "unit (default) or hodge"},
-      {"--start", OPT_TEXT, &o.start, "S", "zero (default), deterministic, random_learnable"},
+      {"--start", OPT_TEXT, &start, "S", "short for --set start=S"},
       {"--epochs", OPT_INT, &epochs, "N", "passes over the training samples"},
       {"--batch", OPT_INT, &batch, "N", "samples per step (default: the recipe's; a quarter of it for muon)"},
       {"--lr", OPT_REAL, &o.lr, "X",
@@ -57,13 +70,13 @@ static int run(int argc, char **argv) {
        "of the learning rate: cosine (default, by epochs), cosine_step, linear, constant"},
       {"--ema", OPT_REAL, &o.ema, "X", "decay of a running average of the weights (default 0: none)"},
       {"--train-samples", OPT_INT, &o.train_samples, "N", "use the first N training samples only"},
-      {"--h", OPT_INT, &h, "N", "content width"},
-      {"--c", OPT_INT, &c, "N", "relation width"},
-      {"--layers", OPT_INT, &layers, "N", "layers"},
-      {"--substeps", OPT_INT, &substeps, "N", "relation substeps per layer"},
+      {"--h", OPT_TEXT, &h, "N", "short for --set h=N, content width"},
+      {"--c", OPT_TEXT, &c, "N", "short for --set c=N, relation width"},
+      {"--layers", OPT_TEXT, &layers, "N", "short for --set layers=N"},
+      {"--substeps", OPT_TEXT, &substeps, "N", "short for --set substeps=N"},
       {"--modes", OPT_INT, &modes, "N", "columns of the spectral encodings"},
-      {"--tau-range", OPT_REAL, &o.tau_range, "X", "latent step 0.02 + X sigmoid(t)"},
-      {"--lag-scale", OPT_REAL, &o.lag_scale, "X", "phase lag X tanh(.) (default 1)"},
+      {"--tau-range", OPT_TEXT, &tau_range, "X", "short for --set tau_range=X"},
+      {"--lag-scale", OPT_TEXT, &lag_scale, "X", "short for --set lag_scale=X"},
       {"--skip-nonfinite", OPT_FLAG, &o.skip_nonfinite, NULL, "skip a non-finite step instead of stopping"},
       {"--checkpoint-seconds", OPT_REAL, &o.checkpoint_seconds, "X",
        "time between checkpoints within an epoch (default 60)"},
@@ -72,18 +85,21 @@ static int run(int argc, char **argv) {
   common shared;
   char **args;
   int nargs, s = parse(&verb_train, opts, &shared, argc, argv, &args, &nargs);
-  if (s != EXIT_DONE || shared.help) return s;
+  if (shared.help) return print_models(NULL, 0);
+  if (s != EXIT_DONE) return s;
   if (nargs) return misuse(&verb_train, "unexpected argument '%s'", args[0]);
-  if (strcmp(model, "dkho") != 0) return misuse(&verb_train, "--model: found '%s', there is dkho", model);
   if (resume ? out != NULL : !data || !out)
     return misuse(&verb_train, "expected --data FILE and -o RUN, or --resume RUN");
   static const char *const resumes[] = {"--resume", "--data", "--checkpoint-seconds", NULL};
   if (resume && (s = only(&verb_train, opts, &shared, "a run that is resumed keeps its own settings", resumes)))
     return s;
-  if ((s = whole(&verb_train, "--h", h, 4096, &o.h)) || (s = whole(&verb_train, "--c", c, 4096, &o.c)) ||
-      (s = whole(&verb_train, "--layers", layers, 16, &o.layers)) ||
-      (s = whole(&verb_train, "--substeps", substeps, 16, &o.substeps)) ||
-      (s = whole(&verb_train, "--epochs", epochs, 1000000, &o.epochs)) ||
+  const char *const key[] = {"h", "c", "layers", "substeps", "tau_range", "lag_scale", "start"};
+  const char *const value[] = {h, c, layers, substeps, tau_range, lag_scale, start};
+  char text[7][80];
+  for (int i = 0; i < 7; i++)
+    if (value[i] && (s = add_option(&set, key[i], value[i], text[i]))) return s;
+  o.options = set.item;
+  if ((s = whole(&verb_train, "--epochs", epochs, 1000000, &o.epochs)) ||
       (s = whole(&verb_train, "--batch", batch, 65536, &o.batch)) ||
       (s = whole(&verb_train, "--warmup", warmup, INT32_MAX, &o.warmup)) ||
       (modes >= 0 && (s = whole(&verb_train, "--modes", modes, 4096, &o.modes))))

@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
   dkho_train_options options;
   dkho_train_defaults(&options);
   options.target = "0"; /* the concentration on the vertices */
-  options.h = 8, options.c = 2, options.layers = 2, options.epochs = 3;
+  options.options = (const char *const[]){"h=8", "c=2", "layers=2", NULL}, options.epochs = 3;
   if (dkho_train(argv[1], argv[2], &options)) return stop();
 
   char *json;

@@ -188,17 +188,18 @@ DKHO_API const void *dkho_dataset_value(const dkho_dataset *d, int field, int64_
  * A run is a directory: config.json, manifest.json, metrics.csv, last.st (checkpoint), best.st (the selected model),
  * result.json. The same data, options and library give the same bits for any number of threads, interrupted or not. */
 typedef struct dkho_train_options {
-  const char *target;                             /* a target's name or its degree ("1"); NULL: the first target */
-  const char *size;                               /* "small" (NULL) or "large" */
-  const char *variant, *start, *metric, *profile; /* NULL: full, zero, unit, conditioned */
-  int h, c, layers, substeps;                     /* 0: by size */
-  int modes;                                      /* columns of the spectral encodings, -1: by the data set's recipe */
-  double tau_range, lag_scale;                    /* negative: recipe, 1 */
-  int epochs, batch;       /* 0: recipe, whose batch is AdamW's and soap's (muon takes a quarter of it) */
-  double lr, weight_decay; /* negative: recipe, whose rate is AdamW's (muon takes 10 times it, soap 6) */
-  double clip, ema;        /* negative: 1, none */
-  int warmup;              /* steps of linear warm-up */
-  const char *optimizer;   /* "muon" (NULL), "adamw" (the paper's), "soap" */
+  const char *target;           /* a target's name or its degree ("1"); NULL: the first target */
+  const char *model;            /* a name of dkho_model_list; NULL: "dkho" */
+  const char *size;             /* one of the model's sizes; NULL: its first ("small") */
+  const char *const *options;   /* of the model: "key=value", NULL at the end; or NULL */
+  const char *variant;          /* short for the option "variant"; NULL: as in options */
+  const char *metric, *profile; /* NULL: unit; the descriptors that the model is made for */
+  int modes;                    /* columns of the spectral encodings, -1: by the data set's recipe */
+  int epochs, batch;            /* 0: recipe, whose batch is AdamW's and soap's (muon takes a quarter of it) */
+  double lr, weight_decay;      /* negative: recipe, whose rate is AdamW's (muon takes 10 times it, soap 6) */
+  double clip, ema;             /* negative: 1, none */
+  int warmup;                   /* steps of linear warm-up */
+  const char *optimizer;        /* "muon" (NULL), "adamw" (the paper's), "soap" */
   const char *schedule;  /* of the rate: "cosine" (NULL; the paper's, by epochs), "cosine_step", "linear", "constant" */
   int64_t train_samples; /* use the first so many of the training split; 0: all */
   int skip_nonfinite;    /* 1: leave out a step whose loss or gradient is not finite; 0: stop */
@@ -215,6 +216,9 @@ DKHO_API dkho_status dkho_train(const char *data, const char *run, const dkho_tr
 /* Goes on where a run stopped, with its own config.json; of `options` (may be NULL) only threads, stop and
  * checkpoint_seconds are used. data NULL: the path in config.json. A finished run is left as it is. */
 DKHO_API dkho_status dkho_train_resume(const char *run, const char *data, const dkho_train_options *options);
+/* The models there are, as JSON: [{"name", "summary", "profile", "sizes": [{"name", "options"}], "options": [{"key", "type", "default",
+ * "range" or "choices", "help"}]}]. To be freed by dkho_text_free. */
+DKHO_API dkho_status dkho_model_list(char **json);
 /* Parameters of the model that these options (NULL: dkho_train_defaults) would give on a benchmark, without any data. */
 DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_options *options, int64_t *count);
 /* Metrics of the selected model on a split ("test"), as JSON: {"run", "split", "target", "parameters", "samples", "metrics":

@@ -35,7 +35,8 @@ static inline void api_remove(const char *dir) {
 static inline dkho_train_options api_options(void) {
   dkho_train_options o;
   dkho_train_defaults(&o);
-  o.h = 4, o.c = 2, o.layers = 2, o.substeps = 1, o.modes = 4, o.epochs = 2, o.batch = 4, o.threads = 1;
+  static const char *const small[] = {"h=4", "c=2", "layers=2", "substeps=1", NULL};
+  o.options = small, o.modes = 4, o.epochs = 2, o.batch = 4, o.threads = 1;
   return o;
 }
 

@@ -99,7 +99,7 @@ refuse "neighbouring degrees" "$dkho" eval d/darcy/runs/w-small d/darcy/runs/q-s
 for threads in 1 3; do "$dkho" phase $run --json --threads $threads >phase$threads; done
 cmp phase1 phase3
 if "$dkho" phase $run --zero-diagonal --json | cmp -s - phase1; then echo "the diagonal made no difference"; exit 1; fi
-refuse "the variants that have are full, no_harmonic" "$dkho" phase $run-no_phase
+refuse "applies no corrections to degree" "$dkho" phase $run-no_phase
 refuse "expected a fraction" "$dkho" phase $run --q 1.5
 refuse "is not a number" "$dkho" phase $run --q nan
 refuse "judges on the test split" "$dkho" eval $run --split val --honest

@@ -68,7 +68,7 @@ for how in "muon linear" "soap cosine_step"; do
 done
 # the default and the paper's optimiser, each with its rate
 train -o paper --optimizer adamw
-rates() { sed -n 's/,$//; s/^  "\(batch\|lr\|optimizer\)": //p' "$1/config.json" | paste -sd ' '; }
+rates() { for key in batch lr optimizer; do sed -n "s/,$//; s/^  \"$key\": //p" "$1/config.json"; done | paste -sd ' '; }
 [ "$(rates reference)" = '4 0.01 "muon"' ] && [ "$(rates paper)" = '4 0.001 "adamw"' ] || { rates reference; rates paper; exit 1; }
 for how in muon adamw; do
   "$dkho" train --data data.st --target 1 --h 6 --c 2 --layers 2 --substeps 1 --epochs 1 --optimizer $how --quiet -o batch-$how >/dev/null

@@ -131,20 +131,28 @@ static void test_bad_options(void **state) {
   BAD(target, "f", "\"f\"");
   BAD(size, "huge", "huge");
   BAD(variant, "no_sense", "no_sense");
-  BAD(start, "warm", "warm");
   BAD(metric, "flat", "flat");
   BAD(profile, "side", "side");
-  BAD(h, -1, "h: found -1");
-  BAD(h, 5000, "h: found 5000");
-  BAD(c, -1, "c: found -1");
-  BAD(layers, -1, "layers: found -1");
-  BAD(layers, 1000, "layers: found 1000");
-  BAD(substeps, 1000, "substeps: found 1000");
+  BAD(model, "tree", "no model 'tree'");
+#define BAD_OPTION(text, words) BAD(options, ((const char *const[]){text, NULL}), words)
+  BAD_OPTION("h=-1", "h: found -1");
+  BAD_OPTION("h=5000", "h: found 5000");
+  BAD_OPTION("h=4.5", "h: found 4.5");
+  BAD_OPTION("h=", "h: found ''");
+  BAD_OPTION("h", "key=value");
+  BAD_OPTION("=3", "key=value");
+  BAD_OPTION("width=3", "no option 'width'");
+  BAD_OPTION("c=-1", "c: found -1");
+  BAD_OPTION("layers=-1", "layers: found -1");
+  BAD_OPTION("layers=1000", "layers: found 1000");
+  BAD_OPTION("substeps=1000", "substeps: found 1000");
+  BAD_OPTION("start=warm", "warm");
+  BAD_OPTION("tau_range=nan", "tau_range");
+  BAD_OPTION("tau_range=inf", "tau_range");
+  BAD_OPTION("lag_scale=nan", "lag_scale");
+#undef BAD_OPTION
   BAD(modes, 100000, "modes: found 100000");
   BAD(modes, 0, "modes: found 0");
-  BAD(tau_range, NAN, "tau_range");
-  BAD(tau_range, INFINITY, "tau_range");
-  BAD(lag_scale, NAN, "lag_scale");
   BAD(epochs, -1, "epochs: found -1");
   BAD(batch, -1, "batch: found -1");
   BAD(lr, 0, "lr: found 0");
@@ -193,9 +201,9 @@ static void test_parameter_count(void **state) {
   REFUSED(DKHO_E_INPUT, dkho_parameter_count("darcy", &o, &n), "'z'");
   o.target = "7";
   REFUSED(DKHO_E_INPUT, dkho_parameter_count("darcy", &o, &n), "'7'");
-  o.target = "0", o.h = -3;
+  o.target = "0", o.options = (const char *const[]){"h=-3", NULL};
   REFUSED(DKHO_E_INPUT, dkho_parameter_count("darcy", &o, &n), "h: found -3");
-  o.h = 0, o.variant = "none";
+  o.options = NULL, o.variant = "none";
   REFUSED(DKHO_E_INPUT, dkho_parameter_count("darcy", &o, &n), "none");
 }
 
@@ -210,11 +218,13 @@ static void test_choices(void **state) {
   for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) {
     dkho_train_options o = api_options();
     o.target = "q", o.epochs = 1;
-    const char **slot = choice[i][0][0] == 'v'   ? &o.variant
-                        : choice[i][0][0] == 's' ? &o.start
-                        : choice[i][0][0] == 'm' ? &o.metric
-                                                 : &o.profile;
-    *slot = choice[i][1];
+    char start[64];
+    const char *const options[] = {"h=4", "c=2", "layers=2", "substeps=1", start, NULL};
+    snprintf(start, sizeof start, "start=%s", choice[i][0][0] == 's' ? choice[i][1] : "zero");
+    o.options = options;
+    if (choice[i][0][0] == 'v') o.variant = choice[i][1];
+    if (choice[i][0][0] == 'm') o.metric = choice[i][1];
+    if (choice[i][0][0] == 'p') o.profile = choice[i][1];
     if (dkho_train(w.data, w.file, &o) != DKHO_OK) fail_msg("%s: %s", choice[i][1], dkho_error());
     dkho_model *m;
     int64_t n;
@@ -613,7 +623,7 @@ static void test_describe(void **state) {
   dkho_complex_free(c);
 }
 
-/* The run's model with member `key` of the JSON object in `meta` set to `value` (JSON). */
+/* The run's model with member `key` of the JSON object in `meta`, or of the options in it, set to `value` (JSON). */
 static void forge(const char *out, const char *meta, const char *key, const char *value) {
   static const char *const metas[] = {"dkho.kind", "dkho.version", "dkho.model", "dkho.training", "dkho.dataset"};
   char path[256];
@@ -629,7 +639,8 @@ static void forge(const char *out, const char *meta, const char *key, const char
       continue;
     }
     json_t *j = json_loads(text, 0, NULL);
-    json_object_set_new(j, key, json_loads(value, JSON_DECODE_ANY, NULL));
+    json_t *options = json_object_get(j, "options");
+    json_object_set_new(json_object_get(options, key) ? options : j, key, json_loads(value, JSON_DECODE_ANY, NULL));
     char *changed = json_dumps(j, 0);
     FINE(st_put_meta(o, metas[i], changed));
     free(changed);

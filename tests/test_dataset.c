@@ -25,8 +25,8 @@ static const data_field fields[] = {
     {.name = "q", .role = DATA_TARGET, .degree = 1, .channels = 2, .rule = DATA_SCALE_RMS, .with_val = 1, .eps = 1e-9},
     FIXED("spectral0", 0, 3)};
 enum { FIELDS = sizeof fields / sizeof *fields };
-static const data_recipe recipes[] = {{"p", 0.15, 1e-3, 1e-6, 1e-12, 200, 16, 3, 1, "darcy_c0"},
-                                      {"q", 0.10, 1e-3, 1e-5, 1e-10, 300, 16, 2, 0, "generic"}};
+static const data_recipe recipes[] = {{"p", "", 1e-3, 1e-6, 1e-12, 200, 16, 3, 1, "darcy_c0"},
+                                      {"q", "dkho.tau_range=0.1", 1e-3, 1e-5, 1e-10, 300, 16, 2, 0, "generic"}};
 static const data_info info = {"darcy", "a test", UINT64_C(18446744073709551615), "{\"h\": 0.1}"};
 
 /* What the writer is fed with; two complexes, samples 0 … 6 on the first. */
@@ -152,7 +152,8 @@ static void test_round_trip(void **state) {
     assert_null(dataset_harmonic(d, i, 1, &count));
   }
   const data_recipe *r = dataset_recipe(d, "q");
-  assert_true(r->tau_range == 0.10 && r->weight_decay == 1e-5 && r->loss_eps == 1e-10 && r->epochs == 300);
+  assert_true(strcmp(r->options, "dkho.tau_range=0.1") == 0 && r->weight_decay == 1e-5 && r->loss_eps == 1e-10 &&
+              r->epochs == 300);
   assert_true(r->modes == 2 && !r->harmonic);
   assert_string_equal(r->metrics, "generic");
   assert_null(dataset_recipe(d, "f"));

@@ -2,7 +2,7 @@
  * parameter counts, and refusal of numbers that are not finite. */
 #include "base/rng.h"
 #include "mesh/generate.h"
-#include "model/dkho/dkho.h"
+#include "dkho_case.h"
 #include "nn/engine.h"
 #include "nn/optim.h"
 #include "nn/state.h"
@@ -45,7 +45,7 @@ static void setup_open(setup *s, dkho_variant variant, int threads) {
   ok(cx_torus_grid(&s->c, 1, 0.4, 20, 9, 0));
   ok(dec_create(&s->d, s->c, DEC_UNIT));
   ok(dec_harmonic(s->d, 1, &s->basis));
-  ok(dkho_config_size("small", &s->f));
+  ok(case_config("small", &s->f));
   s->f.h = 9;
   s->f.layers = 2;
   s->f.variant = variant;
@@ -62,7 +62,7 @@ static void setup_open(setup *s, dkho_variant variant, int threads) {
   ok(params_slab(s->p, &s->grad));
   params_init(s->p, 42, s->value);
   ok(tape_create(&s->t, s->p));
-  ok(dkho_record(&s->f, s->p, s->g, s->t, &s->net));
+  ok(case_record(&s->f, s->p, s->g, s->t, &s->net));
   ok(engine_create(&s->train, s->t, ENGINE_TRAIN, s->net.loss, s->pool));
   ok(engine_create(&s->predict, s->t, ENGINE_PREDICT, VAR_NONE, s->pool));
   optim_config oc = optim_defaults(OPTIM_ADAMW);
@@ -300,7 +300,7 @@ static int64_t count(dkho_config f, int64_t *live, const geometry *g) {
   int64_t total = p->total;
   if (live) {
     ok(tape_create(&t, p));
-    ok(dkho_record(&f, p, g, t, &net));
+    ok(case_record(&f, p, g, t, &net));
     *live = params_live(p);
     tape_free(t);
   }
@@ -334,7 +334,7 @@ static void counts(void **state) {
       dec_basis basis;
       geometry *g;
       int64_t live;
-      ok(dkho_config_size(large ? "large" : "small", &f));
+      ok(case_config(large ? "large" : "small", &f));
       f.degrees = 3;
       f.target = row[i].target;
       f.channels = row[i].channels;
@@ -419,12 +419,9 @@ static void bad_tables(void **state) {
   assert_non_null(strstr(fail_text(), "declared twice"));
   params_free(p);
   dkho_config f;
-  ok(dkho_config_size("small", &f));
+  ok(case_config("small", &f));
   assert_int_equal(dkho_check(&f), DKHO_E_INPUT);
-  dkho_variant v;
-  assert_int_equal(dkho_variant_parse("no_such", &v), DKHO_E_INPUT);
-  ok(dkho_variant_parse("no_phase", &v));
-  assert_int_equal(v, DKHO_NO_PHASE);
+  assert_int_equal(case_index(dkho_variant_names, "no_phase"), DKHO_NO_PHASE);
 }
 
 int main(void) {

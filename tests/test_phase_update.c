@@ -1,6 +1,7 @@
 /* test_phase_update.c: what the phase diagnostic records is what the update equation of the model says. From the parameters and
  * the contents z of every layer, taken from the tape, everything else is computed here again, in double: maps, relation, residuals,
  * corrections, step and coupling, the score of each benchmark, and its smoothing. */
+#include "model/dkho/fast.h"
 #include "run/config.h"
 #include "run/phase.h"
 #include "scratch.h"
@@ -32,13 +33,15 @@ static double *numbers(int64_t n) {
 
 typedef struct replay {
   const task *of;
-  oper *o;
+  neural_operator *o;
   const dataset *d;
   const cx *c;
+  tape *t; /* a recording whose contents are kept */
+  model_net net;
   double *score; /* SAMPLES × n of the target's degree */
 } replay;
 
-static const real *tensor(const oper *o, const char *what, int layer, int k, const char *part) {
+static const real *tensor(const neural_operator *o, const char *what, int layer, int k, const char *part) {
   char name[64];
   if (k < 0)
     snprintf(name, sizeof name, "layer%d.%s", layer, what);
@@ -50,7 +53,8 @@ static const real *tensor(const oper *o, const char *what, int layer, int k, con
 }
 
 /* f(z W + b), n × C. */
-static double *map(const oper *o, const real *z, int64_t n, const char *what, int layer, int k, double (*f)(double)) {
+static double *map(const neural_operator *o, const real *z, int64_t n, const char *what, int layer, int k,
+                   double (*f)(double)) {
   const real *w = tensor(o, what, layer, k, "w"), *b = tensor(o, what, layer, k, "b");
   double *out = numbers(n * C);
   for (int64_t i = 0; i < n; i++)
@@ -108,9 +112,10 @@ static void layer(const replay *r, const lane *at, int l, double **theta, double
   const cx *c = r->c;
   double *gate[DEGREES], *lag[DEGREES], *drive[DEGREES], *up[DEGREES], *down[DEGREES], sigma[DEGREES];
   double t = (double)tensor(r->o, "t", l, -1, NULL)[0];
-  double tau = r->o->cfg.tau_lo + r->o->cfg.tau_range / (1 + exp(-t));
+  dkho_config f = dkho_config_of(&r->o->setup);
+  double tau = f.tau_lo + f.tau_range / (1 + exp(-t));
   for (int k = 0; k < DEGREES; k++) {
-    const real *z = lane_value(at, r->o->site[0].net.z[l][k]);
+    const real *z = lane_value(at, tape_find(r->t, "%d.z.%d", l, k));
     gate[k] = map(r->o, z, c->n[k], "gate", l, k, tanh);
     lag[k] = map(r->o, z, c->n[k], "lag", l, k, tanh);
     drive[k] = map(r->o, z, c->n[k], "drive", l, k, NULL);
@@ -132,17 +137,17 @@ static void layer(const replay *r, const lane *at, int l, double **theta, double
 
 static dkho_status fill(void *ctx, const lane *at, int64_t i) {
   const replay *r = ctx;
-  const site *s = &r->o->site[0];
+  const complex_view *s = r->o->first;
   const float *in[DATA_FIELDS_MAX];
   const double *global[DATA_FIELDS_MAX];
   real *out[CX_DEGREES] = {0}, summary[64], *work = mem_alloc(features_work_size(s->f), sizeof *work);
   assert_non_null(work);
   assert_true(features_summary_width(s->f) <= 64);
   dataset_inputs(r->d, i, in, global);
-  for (int k = 0; k < r->o->cfg.degrees; k++) out[k] = lane_input(at, s->net.feature[k]);
+  for (int k = 0; k < r->o->setup.degrees; k++) out[k] = lane_input(at, r->net.feature[k]);
   features_eval(s->f, in, global, work, out, summary);
-  real *head = s->net.summary == VAR_NONE ? NULL : lane_input(at, s->net.summary);
-  if (head) memcpy(head, summary, (size_t)r->o->cfg.summary * sizeof *head);
+  real *head = r->net.summary == VAR_NONE ? NULL : lane_input(at, r->net.summary);
+  if (head) memcpy(head, summary, (size_t)r->o->setup.summary * sizeof *head);
   mem_free(work);
   return DKHO_OK;
 }
@@ -199,7 +204,7 @@ static void smooth(const cx *c, int k, double *v) {
 }
 
 /* Couplings and steps that differ by layer and degree, so that a wrong one shows. */
-static void stir(oper *o) {
+static void stir(neural_operator *o) {
   for (int l = 0; l < LAYERS; l++) {
     char name[32];
     snprintf(name, sizeof name, "layer%d.t", l);
@@ -242,23 +247,26 @@ static void check_task(const task *of, const char *path) {
   ok(dkho_dataset_generate(of->problem, path, &g));
   ok(dataset_open(&d, path));
   dkho_train_defaults(&options);
-  options.target = of->target, options.h = H, options.c = C, options.layers = LAYERS, options.substeps = SUBSTEPS;
+  options.target = of->target, options.options = (const char *const[]){"h=6", "c=2", "layers=2", "substeps=2", NULL};
   ok(config_resolve(&cfg, d, path, &options));
   replay r = {.of = of, .d = d};
-  ok(oper_create(&r.o, d, &cfg.oper));
+  ok(operator_create(&r.o, d, &cfg.request));
   stir(r.o);
-  r.c = r.o->site[0].c;
+  const complex_view *v = r.o->first;
+  ok(model_record(&r.o->setup, r.o->p, &(model_view){v->c, v->metric, v->g, v->f}, &r.t, &r.net));
+  r.c = r.o->first->c;
   r.score = numbers(SAMPLES * r.c->n[of->degree]);
   for (int l = 0; l < LAYERS; l++)
-    for (int k = 0; k < DEGREES; k++) tape_keep(r.o->site[0].t, r.o->site[0].net.z[l][k]);
-  ok(engine_create(&e, r.o->site[0].t, ENGINE_PREDICT, VAR_NONE, NULL));
+    for (int k = 0; k < DEGREES; k++) tape_keep(r.t, tape_find(r.t, "%d.z.%d", l, k));
+  ok(engine_create(&e, r.t, ENGINE_PREDICT, VAR_NONE, NULL));
   engine_bind(e, r.o->value);
   engine_batch b = {.count = SAMPLES, .fill = fill, .take = take, .ctx = &r};
   ok(engine_predict(e, &b));
   engine_free(e);
   compare(&r);
   mem_free(r.score);
-  oper_free(r.o);
+  tape_free(r.t);
+  operator_free(r.o);
   config_free(&cfg);
   dataset_free(d);
 }

@@ -2,6 +2,7 @@
  * same bits for any number of threads and any grouping of a batch. */
 #include "run/runner.h"
 #include "data/dataset.h"
+#include "model/dkho/fast.h"
 #include "nn/optim.h"
 #include "run/config.h"
 #include "scratch.h"
@@ -57,7 +58,7 @@ typedef struct outcome {
 } outcome;
 
 /* Loss, gradient and prediction of the first BATCH samples. */
-static outcome run(const oper *o, source *s, const char *wanted, int threads, int64_t batch) {
+static outcome run(const neural_operator *o, source *s, const char *wanted, int threads, int64_t batch) {
   outcome r = {0};
   pool *p = NULL;
   runner *train = NULL, *predict = NULL;
@@ -66,8 +67,8 @@ static outcome run(const oper *o, source *s, const char *wanted, int threads, in
   else
     unsetenv("DKHO_ENGINE");
   assert_int_equal(pool_create(&p, threads), DKHO_OK);
-  assert_int_equal(runner_create(&train, o, 0, ENGINE_TRAIN, p), DKHO_OK);
-  assert_int_equal(runner_create(&predict, o, 0, ENGINE_PREDICT, p), DKHO_OK);
+  assert_int_equal(runner_create(&train, o, ENGINE_TRAIN, p), DKHO_OK);
+  assert_int_equal(runner_create(&predict, o, ENGINE_PREDICT, p), DKHO_OK);
   r.engine = runner_engine(train);
   runner_bind(train, o->value);
   runner_bind(predict, o->value);
@@ -92,8 +93,9 @@ static void outcome_free(outcome *r) {
   mem_free(r->out);
 }
 
-static void compare(const oper *o, const source *s, const outcome *fast, const outcome *plain) {
-  int stiff = o->cfg.metric == DEC_HODGE && (o->cfg.variant == DKHO_FULL || o->cfg.variant == DKHO_NO_HARMONIC);
+static void compare(const neural_operator *o, const source *s, const outcome *fast, const outcome *plain) {
+  dkho_config f = dkho_config_of(&o->setup);
+  int stiff = f.metric == DEC_HODGE && (f.variant == DKHO_FULL || f.variant == DKHO_NO_HARMONIC);
   const bounds *most = sizeof(real) == 4 ? &SINGLE : stiff ? &STIFF : &DOUBLE;
   double largest = 0;
   if (!(fabs(fast->loss - plain->loss) < most->loss * plain->loss))
@@ -120,9 +122,9 @@ static void compare(const oper *o, const source *s, const outcome *fast, const o
 
 static void check_model(const dataset *d, const dkho_train_options *options, const char *way) {
   run_config cfg;
-  oper *o = NULL;
+  neural_operator *o = NULL;
   assert_int_equal(config_resolve(&cfg, d, "data.st", options), DKHO_OK);
-  assert_int_equal(oper_create(&o, d, &cfg.oper), DKHO_OK);
+  assert_int_equal(operator_create(&o, d, &cfg.request), DKHO_OK);
   const data_field *t = &dataset_field(d)[o->target];
   source s = {d, o->target, dataset_cx(d, 0)->n[t->degree] * t->channels, NULL};
   outcome plain = run(o, &s, "tape", 2, BATCH), fast = run(o, &s, NULL, 2, BATCH), one = run(o, &s, NULL, 1, BATCH),
@@ -135,7 +137,7 @@ static void check_model(const dataset *d, const dkho_train_options *options, con
   assert_memory_equal(fast.out, many.out, (size_t)(BATCH * s.extent) * sizeof(float));
   assert_memory_equal(fast.out, single.out, (size_t)s.extent * sizeof(float)); /* alone or in company */
   outcome_free(&plain), outcome_free(&fast), outcome_free(&one), outcome_free(&many), outcome_free(&single);
-  oper_free(o);
+  operator_free(o);
   config_free(&cfg);
 }
 
@@ -144,7 +146,8 @@ static void check(const char *problem, const char *wanted, const char *metric, c
   dkho_train_options options;
   dkho_train_defaults(&options);
   options.target = wanted, options.metric = metric, options.size = size;
-  if (sizeof(real) == 8) options.h = 9; /* the plain loops are slow */
+  static const char *const narrow[] = {"h=9", NULL};
+  if (sizeof(real) == 8) options.options = narrow; /* the plain loops are slow */
   check_model(d, &options, "fused");
   dataset_free(d);
 }
@@ -168,7 +171,8 @@ static void test_cavity(void **state) {
 
 /* Whole steps: gradient, AdamW, new weights into the kernels. They allocate nothing, and neither threads nor announcing the
  * data changes a bit. */
-static void step_twice(const oper *o, source *s, const char *engine_name, int threads, int announced, real *value) {
+static void step_twice(const neural_operator *o, source *s, const char *engine_name, int threads, int announced,
+                       real *value) {
   pool *p = NULL;
   runner *r = NULL;
   optim *opt = NULL;
@@ -176,7 +180,7 @@ static void step_twice(const oper *o, source *s, const char *engine_name, int th
   optim_config oc = optim_defaults(OPTIM_ADAMW);
   setenv("DKHO_ENGINE", engine_name, 1);
   assert_int_equal(pool_create(&p, threads), DKHO_OK);
-  assert_int_equal(runner_create(&r, o, 0, ENGINE_TRAIN, p), DKHO_OK);
+  assert_int_equal(runner_create(&r, o, ENGINE_TRAIN, p), DKHO_OK);
   assert_int_equal(params_slab(o->p, &g), DKHO_OK);
   memcpy(value, o->value, (size_t)o->p->size * sizeof *value);
   assert_int_equal(optim_create(&opt, o->p, &oc, value, NULL), DKHO_OK);
@@ -205,12 +209,12 @@ static void test_steps(void **state) {
   dataset *d = open_smoke("darcy");
   dkho_train_options options;
   run_config cfg;
-  oper *o = NULL;
+  neural_operator *o = NULL;
   real *one = NULL, *two = NULL;
   dkho_train_defaults(&options);
-  options.target = "1", options.h = 8, options.layers = 2;
+  options.target = "1", options.options = (const char *const[]){"h=8", "layers=2", NULL};
   assert_int_equal(config_resolve(&cfg, d, "data.st", &options), DKHO_OK);
-  assert_int_equal(oper_create(&o, d, &cfg.oper), DKHO_OK);
+  assert_int_equal(operator_create(&o, d, &cfg.request), DKHO_OK);
   assert_true(params_slab(o->p, &one) == DKHO_OK && params_slab(o->p, &two) == DKHO_OK);
   source s = {d, o->target, 0, NULL};
   for (int i = 0; i < 2; i++) {
@@ -220,7 +224,7 @@ static void test_steps(void **state) {
     assert_memory_equal(one, two, (size_t)o->p->size * sizeof *one);
   }
   mem_free(one), mem_free(two);
-  oper_free(o);
+  operator_free(o);
   config_free(&cfg);
   dataset_free(d);
 }
@@ -229,20 +233,23 @@ static void test_steps(void **state) {
 static void test_variants(void **state) {
   (void)state;
   static const char *const variants[] = {"no_dirac", "no_phase", "full", "no_harmonic"}, *const starts[] = {
-                                                                                             "zero", "deterministic",
-                                                                                             "random_learnable"};
+                                                                                             "start=zero",
+                                                                                             "start=deterministic",
+                                                                                             "start=random_learnable"};
   dataset *d = open_smoke("darcy");
   dkho_train_options options;
   dkho_train_defaults(&options);
-  options.target = "1", options.h = 6, options.layers = 2;
+  options.target = "1";
   for (int v = 0; v < 4; v++)
     for (int i = 0; i < 6; i++) {
-      options.variant = variants[v], options.start = starts[i / 2], options.metric = i % 2 ? "hodge" : "unit";
+      options.variant = variants[v], options.metric = i % 2 ? "hodge" : "unit";
+      options.options = (const char *const[]){"h=6", "layers=2", starts[i / 2], NULL};
       if (v >= 2 && i % 2 && sizeof(real) == 4) continue;
       if (v == 1 && i > 2) continue; /* no_phase: any other start is the same network */
       check_model(d, &options, "fused");
     }
-  options.variant = "full", options.start = "zero", options.metric = "unit", options.lag_scale = 0;
+  options.variant = "full", options.metric = "unit";
+  options.options = (const char *const[]){"h=6", "layers=2", "lag_scale=0", NULL};
   check_model(d, &options, "tape");
   dataset_free(d);
 }
@@ -253,15 +260,15 @@ static void test_nonfinite(void **state) {
   dataset *d = open_smoke("darcy");
   dkho_train_options options;
   run_config cfg;
-  oper *o = NULL;
+  neural_operator *o = NULL;
   runner *r = NULL;
   real *g = NULL;
   double loss;
   dkho_train_defaults(&options);
-  options.target = "1", options.h = 4, options.c = 2, options.layers = 1;
+  options.target = "1", options.options = (const char *const[]){"h=4", "layers=1", NULL};
   assert_int_equal(config_resolve(&cfg, d, "data.st", &options), DKHO_OK);
-  assert_int_equal(oper_create(&o, d, &cfg.oper), DKHO_OK);
-  assert_int_equal(runner_create(&r, o, 0, ENGINE_TRAIN, NULL), DKHO_OK);
+  assert_int_equal(operator_create(&o, d, &cfg.request), DKHO_OK);
+  assert_int_equal(runner_create(&r, o, ENGINE_TRAIN, NULL), DKHO_OK);
   assert_int_equal(params_slab(o->p, &g), DKHO_OK);
   o->value[o->p->list[params_find(o->p, "enc0.lin1.w")].offset] = (real)INFINITY;
   runner_bind(r, o->value);
@@ -272,7 +279,7 @@ static void test_nonfinite(void **state) {
   assert_non_null(strstr(dkho_error(), "sample 100"));
   mem_free(g);
   runner_free(r);
-  oper_free(o);
+  operator_free(o);
   config_free(&cfg);
   dataset_free(d);
 }

@@ -5,7 +5,7 @@
 
 #include "twin.h"
 
-#include "model/dkho/dkho.h"
+#include "dkho_case.h"
 #include "nn/engine.h"
 #include "nn/optim.h"
 
@@ -57,8 +57,8 @@ static inline dkho_config replay_config(const twin *w) {
                    .summary = twin_int(w, "summary"),
                    .harmonic = twin_int(w, "beta"),
                    .loss_eps = 1e-12};
-  twin_ok(dkho_variant_parse(twin_text(w, "variant"), &f.variant));
-  twin_ok(dkho_start_parse(twin_text(w, "start"), &f.start));
+  f.variant = (dkho_variant)case_index(dkho_variant_names, twin_text(w, "variant"));
+  f.start = (dkho_start)case_index(dkho_start_names, twin_text(w, "start"));
   twin_ok(dec_metric_parse(twin_text(w, "metric"), &f.metric));
   json_t *inputs = json_object_get(w->config, "inputs");
   assert_int_equal(f.degrees, dkho_active_degrees(w->c->dim, f.target));
@@ -112,7 +112,7 @@ static inline void replay_open(replay *r, const twin *w) {
   twin_ok(params_slab(r->p, &r->value));
   twin_ok(params_slab(r->p, &r->grad));
   twin_ok(tape_create(&r->t, r->p));
-  twin_ok(dkho_record(&r->f, r->p, r->g, r->t, &r->net));
+  twin_ok(case_record(&r->f, r->p, r->g, r->t, &r->net));
   replay_load(r, "param", r->value);
 }
 

@@ -154,8 +154,8 @@ static dkho_status describe_container(const char *path, json_t **out) {
     set_meta(*out, "model", f, "dkho.model");
     set_meta(*out, "training", f, "dkho.training");
     set_meta(*out, "target", f, "dkho.target");
-    int model = kind && (strcmp(kind, "model") == 0 || strcmp(kind, "checkpoint") == 0);
-    if (!model) json_object_set_new(*out, "tensors", tensors(f));
+    int learned = kind && (strcmp(kind, "model") == 0 || strcmp(kind, "checkpoint") == 0);
+    if (!learned) json_object_set_new(*out, "tensors", tensors(f));
   }
   st_close(f);
   return s;

@@ -45,7 +45,7 @@ dkho_status dkho_metric_list(const char *run, const char *data, char **json) {
   json_t *list = NULL;
   *json = NULL;
   dkho_status s = opened_config(&r, run, data);
-  if (s == DKHO_OK) s = scorer_create(&scores, r.d, r.cfg.oper.target, r.cfg.metrics, 1, NULL);
+  if (s == DKHO_OK) s = scorer_create(&scores, r.d, r.cfg.request.target, r.cfg.metrics, 1, NULL);
   if (s == DKHO_OK) {
     const metrics *m = scorer_metrics(scores);
     list = json_array();

@@ -18,7 +18,7 @@ typedef struct desk {
 } desk;
 
 struct dkho_model {
-  oper *o;
+  neural_operator *o;
   int inputs, *input; /* fields of role input and global, in field order, inputs first */
   pthread_mutex_t lock;
   desk *shelf;
@@ -43,7 +43,7 @@ static dkho_status desk_take(dkho_model *m, int threads, desk **out) {
   if (!MEM_NEW(d, 1)) return DKHO_E_MEMORY;
   d->threads = threads;
   dkho_status s = pool_create(&d->pool, threads);
-  if (s == DKHO_OK) s = runner_create(&d->run, m->o, 0, ENGINE_PREDICT, d->pool);
+  if (s == DKHO_OK) s = runner_create(&d->run, m->o, ENGINE_PREDICT, d->pool);
   if (s != DKHO_OK) {
     desk_free(d);
     return s;
@@ -81,7 +81,7 @@ dkho_status dkho_model_load(dkho_model **out, const char *path) {
   dkho_model *m;
   if (!MEM_NEW(m, 1)) return DKHO_E_MEMORY;
   pthread_mutex_init(&m->lock, NULL);
-  dkho_status s = oper_load(&m->o, path, pack_rebuild);
+  dkho_status s = operator_load(&m->o, path, pack_rebuild);
   if (s == DKHO_OK) s = list_inputs(m);
   if (s == DKHO_OK)
     *out = m;
@@ -90,8 +90,13 @@ dkho_status dkho_model_load(dkho_model **out, const char *path) {
   return s;
 }
 
+dkho_status dkho_model_list(char **json) {
+  *json = NULL;
+  return api_json(model_list_json(), json);
+}
+
 dkho_status dkho_model_save(const dkho_model *m, const char *path, int force) {
-  return oper_save(m->o, NULL, path, force);
+  return operator_save(m->o, NULL, path, force);
 }
 
 void dkho_model_free(dkho_model *m) {
@@ -101,7 +106,7 @@ void dkho_model_free(dkho_model *m) {
     m->shelf = d->next;
     desk_free(d);
   }
-  oper_free(m->o);
+  operator_free(m->o);
   mem_free(m->input);
   pthread_mutex_destroy(&m->lock);
   mem_free(m);
@@ -116,19 +121,19 @@ int64_t dkho_model_parameters(const dkho_model *m) {
 
 dkho_status dkho_model_input(const dkho_model *m, int i, dkho_field_info *out) {
   if (i < 0 || i >= m->inputs) return fail(DKHO_E_INPUT, "input %d: expected 0 … %d", i, m->inputs - 1);
-  api_field_info(&m->o->spec.field[m->input[i]], m->o->site[0].c, out);
+  api_field_info(&m->o->spec.field[m->input[i]], m->o->first->c, out);
   return DKHO_OK;
 }
 
 dkho_status dkho_model_output(const dkho_model *m, dkho_field_info *out) {
-  api_field_info(&m->o->spec.field[m->o->target], m->o->site[0].c, out);
+  api_field_info(&m->o->spec.field[m->o->target], m->o->first->c, out);
   return DKHO_OK;
 }
 
 dkho_status dkho_model_complex(const dkho_model *m, dkho_complex **out) {
   cx *c = NULL;
   *out = NULL;
-  TRY(cx_copy(&c, m->o->site[0].c));
+  TRY(cx_copy(&c, m->o->first->c));
   return api_wrap(out, c);
 }
 
@@ -140,7 +145,7 @@ typedef struct call {
 
 static int64_t extent(const dkho_model *m, int field) {
   const data_field *f = &m->o->spec.field[field];
-  return (f->role == DATA_GLOBAL ? 1 : m->o->site[0].c->n[f->degree]) * f->channels;
+  return (f->role == DATA_GLOBAL ? 1 : m->o->first->c->n[f->degree]) * f->channels;
 }
 
 static void inputs_of(void *ctx, int64_t i, const float **in, const double **global) {
@@ -183,9 +188,9 @@ static dkho_status check_output(const dkho_model *m, int64_t batch, const float 
 }
 
 dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const void *const *inputs, float *out) {
-  if (m->o->sites != 1)
+  if (m->o->complexes != 1)
     return fail(DKHO_E_INPUT, "the model lives on %d complexes; predict a data set that says which sample is on which",
-                m->o->sites);
+                m->o->complexes);
   if (batch < 0) return fail(DKHO_E_INPUT, "batch %lld: expected ≥ 0", (long long)batch);
   if (batch == 0) return DKHO_OK;
   if (!inputs && m->inputs) return fail(DKHO_E_INPUT, "no inputs are given; the model needs %d", m->inputs);
@@ -224,12 +229,14 @@ static void name_vtu(const sink *s, int64_t sample, char path[PATH_LIMIT]) {
 /* NAME.vtu becomes NAME-000123.vtu, with the prediction, the reference and their difference. */
 static dkho_status to_vtu(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   sink *s = ctx;
-  const oper *o = s->m->o;
+  const neural_operator *o = s->m->o;
   const data_field *t = &o->spec.field[o->target];
-  int64_t n = o->site[complex].c->n[t->degree] * t->channels;
+  int64_t n = dataset_count(s->d, complex, t->degree) * t->channels;
+  const complex_view *v;
   double *values;
-  if (!MEM_NEW(values, 3 * n)) return DKHO_E_MEMORY;
-  dkho_status status = DKHO_OK;
+  TRY(operator_hold(o, complex, &v));
+  dkho_complex shown = {.c = v->own ? v->own : o->parts.c};
+  dkho_status status = MEM_NEW(values, 3 * n) ? DKHO_OK : DKHO_E_MEMORY;
   for (int64_t i = 0; status == DKHO_OK && i < count && s->written < s->limit; i++) {
     const float *p = prediction + i * n, *y = dataset_value(s->d, o->target, sample[i]);
     for (int64_t k = 0; k < n; k++) {
@@ -241,17 +248,17 @@ static dkho_status to_vtu(void *ctx, int complex, int64_t count, const int64_t *
     dkho_field fields[3] = {{"prediction", t->degree, t->channels, values},
                             {"reference", t->degree, t->channels, values + n},
                             {"difference", t->degree, t->channels, values + 2 * n}};
-    dkho_complex view = {.c = o->site[complex].own};
-    status = dkho_complex_export(&view, path, s->force, 3, fields);
+    status = dkho_complex_export(&shown, path, s->force, 3, fields);
     s->written += status == DKHO_OK;
   }
+  operator_release(o, v);
   mem_free(values);
   return status;
 }
 
 static dkho_status open_container(sink *s, int64_t count, const int64_t *sample) {
   const data_field *t = &s->m->o->spec.field[s->m->o->target];
-  uint64_t list = (uint64_t)count, shape[3] = {list, (uint64_t)s->m->o->site[0].c->n[t->degree], (uint64_t)t->channels};
+  uint64_t list = (uint64_t)count, shape[3] = {list, (uint64_t)s->m->o->first->c->n[t->degree], (uint64_t)t->channels};
   TRY(st_create(&s->w, s->path, s->force));
   TRY(st_put_meta(s->w, "dkho.kind", "prediction"));
   TRY(st_put_meta(s->w, "dkho.version", dkho_version()));
@@ -278,7 +285,7 @@ static dkho_status predict_vtu(sink *s, judge *j, int64_t count, const int64_t *
 
 static dkho_status predict_all(sink *s, judge *j, int64_t count, const int64_t *sample) {
   if (is_vtu(s->path)) return predict_vtu(s, j, count, sample);
-  if (s->m->o->sites != 1) return fail(DKHO_E_INPUT, "predictions on several complexes go to .vtu files only");
+  if (s->m->o->complexes != 1) return fail(DKHO_E_INPUT, "predictions on several complexes go to .vtu files only");
   dkho_status status = open_container(s, count, sample);
   if (status == DKHO_OK) status = judge_predict(j, s->m->o->value, count, sample, "predicting", to_container, s);
   if (status == DKHO_OK) return st_commit(s->w);
@@ -311,7 +318,7 @@ dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split
   if (strlen(path) > PATH_LIMIT - 64) return fail(DKHO_E_INPUT, "the name of the output is too long");
   TRY(dataset_open(&d, data));
   dkho_status s;
-  TRY_GOTO(oper_matches(m->o, d));
+  TRY_GOTO(operator_matches(m->o, d));
   TRY_GOTO(choose(d, split, &all, &sample, &count));
   if (limit > 0 && limit < count) count = limit;
   TRY_GOTO(dataset_prove(d, is_vtu(path) ? m->o->target : -1, count, sample)); /* only .vtu files hold the reference */

@@ -8,8 +8,7 @@
 #include <string.h>
 
 void dkho_train_defaults(dkho_train_options *o) {
-  *o = (dkho_train_options){
-      .modes = -1, .tau_range = -1, .lag_scale = -1, .lr = -1, .weight_decay = -1, .clip = -1, .ema = -1, .seed = 42};
+  *o = (dkho_train_options){.modes = -1, .lr = -1, .weight_decay = -1, .clip = -1, .ema = -1, .seed = 42};
 }
 
 static train_host host_of(const dkho_train_options *o) {
@@ -71,7 +70,8 @@ dkho_status dkho_parameter_count(const char *name, const dkho_train_options *opt
     }
   if (recipe < 0 && o->target && strlen(o->target) == 1) recipe = problem_target(p, o->target[0] - '0');
   if (recipe < 0) return no_target(p, o->target);
-  oper_request r;
+  operator_request r;
   TRY(config_model(&r, &p->recipe[recipe], o));
-  return oper_count(&r, p->dim, p->fields, p->field, &p->table, p->recipe[recipe].target, p->betti, count);
+  return operator_count(&r, p->dim, p->counts, p->fields, p->field, &p->table, p->recipe[recipe].target, p->betti,
+                        count);
 }

@@ -234,6 +234,10 @@ int dataset_complexes(const dataset *d) {
   return d->spec.complexes;
 }
 
+int64_t dataset_count(const dataset *d, int ci, int k) {
+  return d->c[ci]->n[k];
+}
+
 const cx *dataset_cx(const dataset *d, int ci) {
   return d->c[ci];
 }

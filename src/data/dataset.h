@@ -10,8 +10,8 @@ const char *data_split_name(data_split s); /* "train", "val", "test" */
 
 /* What training takes by default for one target. */
 typedef struct data_recipe {
-  const char *target; /* name of a target field */
-  double tau_range;   /* τ = 0.02 + tau_range·sigmoid(t) */
+  const char *target;  /* name of a target field */
+  const char *options; /* of models where the target wants others than the default: "MODEL.key=value …" */
   double lr, weight_decay;
   double loss_eps; /* floor of Σy² in the loss */
   int epochs, batch;
@@ -65,6 +65,7 @@ const char *dataset_mesh_hash(const dataset *d, int ci); /* 32 hex digits */
 void data_mesh_hash(const cx *c, char hex[33]);
 int dataset_complexes(const dataset *d);
 const cx *dataset_cx(const dataset *d, int ci);
+int64_t dataset_count(const dataset *d, int ci, int k); /* N_k of a complex */
 int64_t dataset_samples(const dataset *d);
 void dataset_locate(const dataset *d, int64_t sample, int *ci, int64_t *row);
 

@@ -174,6 +174,7 @@ dkho_status dataset_put_recipe(dataset_writer *w, const data_recipe *r) {
   s->recipe = fresh;
   fresh[s->recipes] = *r;
   TRY(copy_text(&w->mem, r->target, &fresh[s->recipes].target));
+  TRY(copy_text(&w->mem, r->options, &fresh[s->recipes].options));
   TRY(copy_text(&w->mem, r->metrics, &fresh[s->recipes].metrics));
   s->recipes++;
   return DKHO_OK;

@@ -81,7 +81,7 @@ static dkho_status put_recipes(importer *m, dataset_writer *w) {
     const data_field *f = &m->field[i].f;
     if (f->role != DATA_TARGET) continue;
     data_recipe r = {.target = f->name,
-                     .tau_range = 0.15,
+                     .options = "",
                      .lr = 1e-3,
                      .weight_decay = 1e-6,
                      .loss_eps = 1e-12,

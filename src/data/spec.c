@@ -31,7 +31,7 @@ static json_t *field_json(const data_field *f) {
 }
 
 static json_t *recipe_json(const data_recipe *r) {
-  return json_pack("{s:s, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:s}", "target", r->target, "tau_range", r->tau_range,
+  return json_pack("{s:s, s:s, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:s}", "target", r->target, "options", r->options,
                    "lr", r->lr, "weight_decay", r->weight_decay, "loss_eps", r->loss_eps, "epochs", r->epochs, "batch",
                    r->batch, "modes", r->modes, "harmonic", r->harmonic, "metrics", r->metrics);
 }
@@ -204,9 +204,9 @@ static dkho_status check_recipe(const data_spec *s, int i) {
   for (int j = 0; j < i; j++)
     if (strcmp(s->recipe[j].target, r->target) == 0)
       return fail(DKHO_E_INPUT, "recipe %d: target %s has one already", i, r->target);
-  const double number[] = {r->tau_range, r->lr, r->weight_decay, r->loss_eps};
-  static const char *const names[] = {"tau_range", "lr", "weight_decay", "loss_eps"};
-  for (int j = 0; j < 4; j++)
+  const double number[] = {r->lr, r->weight_decay, r->loss_eps};
+  static const char *const names[] = {"lr", "weight_decay", "loss_eps"};
+  for (int j = 0; j < 3; j++)
     if (!isfinite(number[j]) || number[j] < 0)
       return fail(DKHO_E_INPUT, "recipe %s: %s is %g, expected a number ≥ 0", r->target, names[j], number[j]);
   if (r->epochs < 1 || r->batch < 1 || r->modes < 1)

@@ -96,15 +96,25 @@ dkho_status spec_scaling(json_t *o, const char *where, data_field *f) {
   return spec_number(o, where, "scale", &one, &f->scale);
 }
 
+/* Model options of a recipe; files of version 0.1.0 have DKHO's tau_range in their place. */
+static dkho_status recipe_options(json_t *o, const char *where, const char *fallback, arena *mem, const char **out) {
+  double tau_range = -1;
+  char text[64];
+  if (!json_object_get(o, "tau_range")) return spec_text(o, where, "options", fallback ? fallback : "", mem, out);
+  TRY(spec_number(o, where, "tau_range", NULL, &tau_range));
+  snprintf(text, sizeof text, "dkho.tau_range=%.17g", tau_range);
+  return (*out = arena_strdup(mem, text)) ? DKHO_OK : DKHO_E_MEMORY;
+}
+
 dkho_status spec_recipe(json_t *o, const char *where, const data_recipe *defaults, arena *mem, data_recipe *out) {
-  static const char *const keys[] = {"target", "tau_range", "lr",    "weight_decay", "loss_eps",
-                                     "epochs", "batch",     "modes", "harmonic",     "metrics"};
-  TRY(spec_keys(o, where, 10, keys));
+  static const char *const keys[] = {"target", "options", "tau_range", "lr",       "weight_decay", "loss_eps",
+                                     "epochs", "batch",   "modes",     "harmonic", "metrics"};
+  TRY(spec_keys(o, where, 11, keys));
   int64_t epochs, batch, modes, harmonic, d[4] = {0};
   const data_recipe *b = defaults;
   if (b) d[0] = b->epochs, d[1] = b->batch, d[2] = b->modes, d[3] = b->harmonic;
   TRY(spec_text(o, where, "target", b ? b->target : NULL, mem, &out->target));
-  TRY(spec_number(o, where, "tau_range", b ? &b->tau_range : NULL, &out->tau_range));
+  TRY(recipe_options(o, where, b ? b->options : NULL, mem, &out->options));
   TRY(spec_number(o, where, "lr", b ? &b->lr : NULL, &out->lr));
   TRY(spec_number(o, where, "weight_decay", b ? &b->weight_decay : NULL, &out->weight_decay));
   TRY(spec_number(o, where, "loss_eps", b ? &b->loss_eps : NULL, &out->loss_eps));

@@ -2,6 +2,8 @@
 #include "nn/tape.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 dkho_status tape_create(tape **out, const params *p) {
@@ -70,6 +72,38 @@ void tape_want_grad(tape *t, var input) {
   if (t->status != DKHO_OK) return;
   assert(t->var[input].kind == VAR_INPUT);
   t->var[input].want_grad = 1;
+}
+
+enum { LABEL_MAX = 32 };
+typedef struct tape_label {
+  struct tape_label *next;
+  var v;
+  char name[LABEL_MAX];
+} tape_label;
+
+void tape_name(tape *t, var v, const char *fmt, ...) {
+  tape_label *label;
+  va_list args;
+  if (t->status != DKHO_OK || v == VAR_NONE) return;
+  if (!ARENA_NEW(&t->mem, label, 1)) {
+    t->status = DKHO_E_MEMORY;
+    return;
+  }
+  label->v = v, label->next = t->labels, t->labels = label;
+  va_start(args, fmt);
+  vsnprintf(label->name, sizeof label->name, fmt, args);
+  va_end(args);
+}
+
+var tape_find(const tape *t, const char *fmt, ...) {
+  char name[LABEL_MAX];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(name, sizeof name, fmt, args);
+  va_end(args);
+  const tape_label *label = t->labels;
+  while (label && strcmp(label->name, name) != 0) label = label->next;
+  return label ? label->v : VAR_NONE;
 }
 
 op *tape_op(tape *t, const op_kind *kind, int ins, const var *in, int outs, const int64_t (*shape)[2],

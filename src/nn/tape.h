@@ -66,8 +66,9 @@ struct op {
 typedef struct tape {
   const params *p; /* borrowed, laid out */
   int vars, var_room, ops, op_room;
-  tape_var *var; /* owned */
-  op *op;        /* owned */
+  tape_var *var;             /* owned */
+  op *op;                    /* owned */
+  struct tape_label *labels; /* names of variables, newest first */
   arena mem;
   dkho_status status;
 } tape;
@@ -80,6 +81,9 @@ var tape_const(tape *t, int64_t rows, int64_t cols, const real *data);
 var tape_input(tape *t, int64_t rows, int64_t cols);
 void tape_keep(tape *t, var v);
 void tape_want_grad(tape *t, var input);
+/* Gives a variable a name by which diagnostics find it; VAR_NONE is passed over. tape_find: VAR_NONE when there is none. */
+void tape_name(tape *t, var v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+var tape_find(const tape *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* For the op_*.c files. The new operation, with `outs` fresh VALUE variables of the given shapes and `attr_bytes` of
  * zeroed attributes; NULL once the tape has failed. in may hold at most 32 variables. */

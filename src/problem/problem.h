@@ -32,6 +32,7 @@ typedef struct problem {
   int64_t smoke_sizes[DATA_SPLITS]; /* at smoke resolution */
   int dim, gdim, labels;            /* of its complex; labels of vertices, 0: it wants none */
   int64_t betti[CX_DEGREES];        /* of its complex */
+  int64_t counts[CX_DEGREES];       /* its simplices at main resolution; zeros: not known without making it */
   int fields, recipes;
   const data_field *field; /* spectral{0,1,2} statics (PROBLEM_MODES channels) are filled by the driver */
   const data_recipe *recipe;

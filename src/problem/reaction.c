@@ -51,8 +51,8 @@ static const feat_row rows[] = {
 static const feat_summary summaries[] = {
     {"rate", "rate"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
 static const data_recipe recipes[] = {
-    {"u", 0.10, 1e-3, 1e-5, 1e-10, 200, 16, 16, 1, "generic"},
-    {"m", 0.10, 1e-3, 1e-5, 1e-10, 200, 16, 16, 1, "generic"},
+    {"u", "dkho.tau_range=0.1", 1e-3, 1e-5, 1e-10, 200, 16, 16, 1, "generic"},
+    {"m", "dkho.tau_range=0.1", 1e-3, 1e-5, 1e-10, 200, 16, 16, 1, "generic"},
 };
 
 static void release(problem_state *s) {
@@ -159,6 +159,7 @@ const problem problem_reaction = {
     .dim = 2,
     .gdim = 3,
     .betti = {1, 2, 1},
+    .counts = {2499, 7497, 4998},
     .fields = sizeof fields / sizeof *fields,
     .field = fields,
     .recipes = sizeof recipes / sizeof *recipes,

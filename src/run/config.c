@@ -2,39 +2,56 @@
 #include "run/config.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const data_recipe generic_recipe = {NULL, 0.15, 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"};
+static const data_recipe generic_recipe = {NULL, "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"};
 
 static dkho_status range_error(const char *name, double found, const char *expected) {
   return fail(DKHO_E_INPUT, "%s: found %g, expected %s", name, found, expected);
 }
 
-dkho_status config_model(oper_request *out, const data_recipe *recipe, const dkho_train_options *o) {
-  *out =
-      (oper_request){.seed = o->seed, .modes = o->modes >= 0 ? o->modes : recipe->modes, .harmonic = recipe->harmonic};
-  dkho_config *c = &out->cfg;
+/* The texts that set options: those of the caller, then the short forms. */
+static dkho_status choose_model(operator_request *out, const data_recipe *recipe, const dkho_train_options *o) {
+  const model_type *m;
+  const char *list[OPTIONS_MAX * 2 + 2] = {0};
+  char variant[OPTION_TEXT_MAX + 16];
+  int count = 0;
+  TRY(model_find(o->model ? o->model : "dkho", &m));
+  for (; o->options && o->options[count]; count++) {
+    if (count == OPTIONS_MAX * 2) return fail(DKHO_E_INPUT, "more than %d options are given", count);
+    list[count] = o->options[count];
+  }
+  if (o->variant) {
+    snprintf(variant, sizeof variant, "variant=%.60s", o->variant);
+    list[count] = variant;
+  }
+  return model_choose(&out->setup, m, o->size, recipe->options, list);
+}
+
+/* A variant that leaves out what the target does not have anyway would be the full model under another name. */
+static dkho_status check_variant(const operator_request *r, const data_recipe *recipe) {
+  const model_option *table = r->setup.m->option;
+  int i = options_find(table, "variant");
+  if (recipe->harmonic || i < 0 || strcmp(table[i].choice[(int)r->setup.option[i]], "no_harmonic") != 0) return DKHO_OK;
+  return fail(DKHO_E_INPUT,
+              "variant no_harmonic: target '%s' has no harmonic branch to leave out; its variants are full, no_dirac, "
+              "no_phase",
+              recipe->target ? recipe->target : "");
+}
+
+dkho_status config_model(operator_request *out, const data_recipe *recipe, const dkho_train_options *o) {
+  *out = (operator_request){
+      .seed = o->seed, .modes = o->modes >= 0 ? o->modes : recipe->modes, .harmonic = recipe->harmonic};
   if (out->modes < 1 || out->modes > DATA_CHANNELS_MAX) return range_error("modes", out->modes, "1 … 4096");
-  TRY(dkho_config_size(o->size ? o->size : "small", c));
-  if (o->h) c->h = o->h;
-  if (o->c) c->c = o->c;
-  if (o->layers) c->layers = o->layers;
-  if (o->substeps) c->substeps = o->substeps;
-  c->tau_range = o->tau_range < 0 ? recipe->tau_range : o->tau_range;
-  if (!(o->lag_scale < 0)) c->lag_scale = o->lag_scale;
-  c->loss_eps = sqrt(recipe->loss_eps); /* the recipe's floor is that of Σy² */
-  if (o->variant) TRY(dkho_variant_parse(o->variant, &c->variant));
-  if (o->start) TRY(dkho_start_parse(o->start, &c->start));
-  if (o->metric) TRY(dec_metric_parse(o->metric, &c->metric));
-  TRY(feat_profile_parse(o->profile ? o->profile : "conditioned", &out->profile));
-  if (c->variant == DKHO_NO_HARMONIC && !recipe->harmonic)
-    return fail(DKHO_E_INPUT,
-                "variant no_harmonic: target '%s' has no harmonic branch to leave out; its variants are full, "
-                "no_dirac, no_phase",
-                recipe->target ? recipe->target : "");
-  return DKHO_OK;
+  TRY(choose_model(out, recipe, o));
+  out->setup.loss_eps = sqrt(recipe->loss_eps); /* the recipe's floor is that of Σy² */
+  if (o->metric) TRY(dec_metric_parse(o->metric, &out->setup.metric));
+  out->profile = out->setup.m->profile;
+  if (o->profile) TRY(feat_profile_parse(o->profile, &out->profile));
+  return check_variant(out, recipe);
 }
 
 /* A target by name, by degree, or the first one. */
@@ -65,8 +82,8 @@ dkho_status config_resolve(run_config *c, const dataset *d, const char *path, co
   const data_field *f = &dataset_field(d)[field];
   const data_recipe *recipe = dataset_recipe(d, f->name);
   if (!recipe) recipe = &generic_recipe;
-  TRY(config_model(&c->oper, recipe, o));
-  c->oper.target = field;
+  TRY(config_model(&c->request, recipe, o));
+  c->request.target = field;
   c->target = arena_strdup(&c->mem, f->name);
   c->metrics = arena_strdup(&c->mem, recipe->metrics);
   c->data = arena_strdup(&c->mem, path);
@@ -87,8 +104,8 @@ dkho_status config_resolve(run_config *c, const dataset *d, const char *path, co
   return check_numbers(c);
 }
 
-dkho_status config_of_model(run_config *c, const oper *o, const dataset *d) {
-  *c = (run_config){.oper = {.target = o->target, .cfg = o->cfg, .profile = o->profile, .modes = o->modes}};
+dkho_status config_of_model(run_config *c, const neural_operator *o, const dataset *d) {
+  *c = (run_config){.request = {.target = o->target, .setup = o->setup, .profile = o->profile, .modes = o->modes}};
   const char *target = o->spec.field[o->target].name;
   const data_recipe *recipe = dataset_recipe(d, target);
   c->target = arena_strdup(&c->mem, target);
@@ -145,20 +162,42 @@ dkho_status config_load_json(const char *path, json_t **out) {
   return s;
 }
 
+/* Keys of the file whose values are plain numbers: one list, for writing and for reading. */
+typedef struct number_key {
+  const char *key;
+  size_t at; /* in run_config */
+  int whole;
+  int64_t lo, hi;
+} number_key;
+#define WHOLE(key, member, lo, hi)                                                                                     \
+  { key, offsetof(run_config, member), 1, lo, hi }
+#define NUMBER(key, member)                                                                                            \
+  { key, offsetof(run_config, member), 0, 0, 0 }
+static const number_key number_keys[] = {WHOLE("epochs", epochs, 1, 1000000),
+                                         WHOLE("batch", batch, 1, 65536),
+                                         WHOLE("warmup", warmup, 0, INT64_MAX),
+                                         WHOLE("train_samples", train_samples, 0, INT64_MAX),
+                                         NUMBER("lr", lr),
+                                         NUMBER("weight_decay", weight_decay),
+                                         NUMBER("clip", clip),
+                                         NUMBER("ema", ema),
+                                         NUMBER("loss_eps", request.setup.loss_eps)};
+enum { NUMBER_KEYS = sizeof number_keys / sizeof *number_keys };
+
 dkho_status config_write(const run_config *c, const char *path, int force) {
-  const dkho_config *m = &c->oper.cfg;
-  json_t *j = json_pack(
-      "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:s, s:s, s:s, s:s, s:i, s:i, s:I, "
-      "s:I, s:f, s:f, s:f, s:f, "
-      "s:I, s:I, s:b, s:I, s:s, s:s}",
-      "model", "dkho", "data", c->data, "data_hash", c->data_hash, "target", c->target, "metrics", c->metrics, "h",
-      m->h, "c", m->c, "layers", m->layers, "substeps", m->substeps, "tau_lo", m->tau_lo, "tau_range", m->tau_range,
-      "lag_scale", m->lag_scale, "loss_eps", m->loss_eps, "variant", dkho_variant_name(m->variant), "start",
-      dkho_start_name(m->start), "metric", dec_metric_name(m->metric), "profile", feat_profile_name(c->oper.profile),
-      "modes", c->oper.modes, "harmonic", c->oper.harmonic, "epochs", (json_int_t)c->epochs, "batch",
-      (json_int_t)c->batch, "lr", c->lr, "weight_decay", c->weight_decay, "clip", c->clip, "ema", c->ema, "warmup",
-      (json_int_t)c->warmup, "train_samples", (json_int_t)c->train_samples, "skip_nonfinite", c->skip_nonfinite, "seed",
-      (json_int_t)c->seed, "optimizer", optim_name(c->optimizer), "schedule", lr_name(c->schedule));
+  const model_setup *m = &c->request.setup;
+  json_t *j = json_pack("{s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:I, s:s, s:s}", "model", m->m->name,
+                        "options", options_json(m->m->option, m->option), "data", c->data, "data_hash", c->data_hash,
+                        "target", c->target, "metrics", c->metrics, "metric", dec_metric_name(m->metric), "profile",
+                        feat_profile_name(c->request.profile), "modes", c->request.modes, "harmonic",
+                        c->request.harmonic, "skip_nonfinite", c->skip_nonfinite, "seed", (json_int_t)c->seed,
+                        "optimizer", optim_name(c->optimizer), "schedule", lr_name(c->schedule));
+  for (int i = 0; j && i < NUMBER_KEYS; i++) {
+    const char *at = (const char *)c + number_keys[i].at;
+    json_object_set_new(j, number_keys[i].key,
+                        number_keys[i].whole ? json_integer((json_int_t) * (const int64_t *)(const void *)at)
+                                             : json_real(*(const double *)(const void *)at));
+  }
   return config_save_json(j, path, force);
 }
 
@@ -172,68 +211,62 @@ dkho_status config_data_path(const char *path, char **data) {
   return s;
 }
 
-/* The numbers of a configuration and where they go. */
 static dkho_status read_numbers(run_config *c, json_t *j, const char *path) {
-  dkho_config *m = &c->oper.cfg;
-  int64_t h, width, layers, substeps, modes, harmonic, seed;
-  TRY(spec_int(j, path, "h", NULL, 1, 4096, &h));
-  TRY(spec_int(j, path, "c", NULL, 1, 4096, &width));
-  TRY(spec_int(j, path, "layers", NULL, 1, DKHO_LAYERS_MAX, &layers));
-  TRY(spec_int(j, path, "substeps", NULL, 1, DKHO_SUBSTEPS_MAX, &substeps));
-  TRY(spec_int(j, path, "modes", NULL, 1, 4096, &modes));
+  int64_t modes, harmonic, seed;
+  TRY(spec_int(j, path, "modes", NULL, 1, DATA_CHANNELS_MAX, &modes));
   TRY(spec_int(j, path, "harmonic", NULL, 0, 1, &harmonic));
   TRY(spec_int(j, path, "seed", NULL, INT64_MIN, INT64_MAX, &seed));
-  TRY(spec_int(j, path, "epochs", NULL, 1, 1000000, &c->epochs));
-  TRY(spec_int(j, path, "batch", NULL, 1, 65536, &c->batch));
-  TRY(spec_int(j, path, "warmup", NULL, 0, INT64_MAX, &c->warmup));
-  TRY(spec_int(j, path, "train_samples", NULL, 0, INT64_MAX, &c->train_samples));
-  TRY(spec_number(j, path, "tau_lo", NULL, &m->tau_lo));
-  TRY(spec_number(j, path, "tau_range", NULL, &m->tau_range));
-  TRY(spec_number(j, path, "lag_scale", NULL, &m->lag_scale));
-  TRY(spec_number(j, path, "loss_eps", NULL, &m->loss_eps));
-  TRY(spec_number(j, path, "lr", NULL, &c->lr));
-  TRY(spec_number(j, path, "weight_decay", NULL, &c->weight_decay));
-  TRY(spec_number(j, path, "clip", NULL, &c->clip));
-  TRY(spec_number(j, path, "ema", NULL, &c->ema));
-  m->h = (int)h, m->c = (int)width, m->layers = (int)layers, m->substeps = (int)substeps;
-  c->oper.modes = (int)modes, c->oper.harmonic = (int)harmonic;
-  c->seed = c->oper.seed = (uint64_t)seed;
+  for (int i = 0; i < NUMBER_KEYS; i++) {
+    const number_key *k = &number_keys[i];
+    void *at = (char *)c + k->at;
+    TRY(k->whole ? spec_int(j, path, k->key, NULL, k->lo, k->hi, at) : spec_number(j, path, k->key, NULL, at));
+  }
+  c->request.modes = (int)modes, c->request.harmonic = (int)harmonic;
+  c->seed = c->request.seed = (uint64_t)seed;
   c->skip_nonfinite = json_is_true(json_object_get(j, "skip_nonfinite"));
   dkho_status s = check_numbers(c);
   return s == DKHO_OK ? s : fail_prefix(s, "%s", path);
 }
 
+/* The model and its options; configurations of version 0.1.0 hold the options beside the rest. */
+static dkho_status read_model(run_config *c, json_t *j, const char *path) {
+  const char *name;
+  const model_type *m;
+  json_t *options = json_object_get(j, "options");
+  TRY(spec_text(j, path, "model", "dkho", &c->mem, &name));
+  TRY(model_find(name, &m));
+  TRY(model_choose(&c->request.setup, m, NULL, NULL, NULL));
+  return options_read(path, m->option, c->request.setup.option, options ? options : j);
+}
+
 static dkho_status read_texts(run_config *c, json_t *j, const char *path, const dataset *d) {
-  const char *variant, *start, *metric, *profile, *hash, *optimizer, *schedule;
+  const char *metric, *profile, *hash, *optimizer, *schedule;
   TRY(spec_text(j, path, "data", NULL, &c->mem, &c->data));
   TRY(spec_text(j, path, "data_hash", NULL, &c->mem, &hash));
   TRY(spec_text(j, path, "target", NULL, &c->mem, &c->target));
   TRY(spec_text(j, path, "metrics", NULL, &c->mem, &c->metrics));
-  TRY(spec_text(j, path, "variant", NULL, &c->mem, &variant));
-  TRY(spec_text(j, path, "start", NULL, &c->mem, &start));
   TRY(spec_text(j, path, "metric", NULL, &c->mem, &metric));
   TRY(spec_text(j, path, "profile", NULL, &c->mem, &profile));
   TRY(spec_text(j, path, "optimizer", "adamw", &c->mem, &optimizer));
   TRY(spec_text(j, path, "schedule", "cosine", &c->mem, &schedule));
   dkho_status s = optim_parse(optimizer, &c->optimizer);
   if (s == DKHO_OK) s = lr_parse(schedule, &c->schedule);
-  if (s == DKHO_OK) s = dkho_variant_parse(variant, &c->oper.cfg.variant);
-  if (s == DKHO_OK) s = dkho_start_parse(start, &c->oper.cfg.start);
-  if (s == DKHO_OK) s = dec_metric_parse(metric, &c->oper.cfg.metric);
-  if (s == DKHO_OK) s = feat_profile_parse(profile, &c->oper.profile);
+  if (s == DKHO_OK) s = dec_metric_parse(metric, &c->request.setup.metric);
+  if (s == DKHO_OK) s = feat_profile_parse(profile, &c->request.profile);
   if (s != DKHO_OK) return fail_prefix(s, "%s", path);
   st_hash(dataset_file(d), c->data_hash);
   if (strcmp(hash, c->data_hash) != 0)
     return fail(DKHO_E_INPUT, "%s: the run was made on data with hash %s, but %s has %s", path, hash,
                 st_path(dataset_file(d)), c->data_hash);
-  return dataset_need_target(d, c->target, &c->oper.target);
+  return dataset_need_target(d, c->target, &c->request.target);
 }
 
 dkho_status config_read(run_config *c, const char *path, const dataset *d) {
   *c = (run_config){0};
   json_t *j = NULL;
   TRY(config_load_json(path, &j));
-  dkho_status s = read_texts(c, j, path, d);
+  dkho_status s = read_model(c, j, path);
+  if (s == DKHO_OK) s = read_texts(c, j, path, d);
   if (s == DKHO_OK) s = read_numbers(c, j, path);
   json_decref(j);
   if (s != DKHO_OK) config_free(c);

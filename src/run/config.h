@@ -3,10 +3,10 @@
 #define RUN_CONFIG_H
 
 #include "nn/optim.h"
-#include "run/oper.h"
+#include "run/operator.h"
 
 typedef struct run_config {
-  oper_request oper;
+  operator_request request;
   const char *target;  /* name of the field */
   const char *metrics; /* list by which it is judged */
   const char *data;    /* path of the data set */
@@ -23,11 +23,11 @@ typedef struct run_config {
 /* Options and the recipe of the target make a configuration; says which option is wrong and what it may be. */
 dkho_status config_resolve(run_config *out, const dataset *d, const char *path, const dkho_train_options *o);
 /* The part that needs no data: the model a benchmark's recipe and these options give, but for the target field. */
-dkho_status config_model(oper_request *out, const data_recipe *recipe, const dkho_train_options *o);
+dkho_status config_model(operator_request *out, const data_recipe *recipe, const dkho_train_options *o);
 dkho_status config_write(const run_config *c, const char *path, int force);
 dkho_status config_read(run_config *out, const char *path, const dataset *d);
 /* What judging needs to know of a model that comes without its run: target, metrics, and how many samples trained it. */
-dkho_status config_of_model(run_config *out, const oper *o, const dataset *d);
+dkho_status config_of_model(run_config *out, const neural_operator *o, const dataset *d);
 /* Only the path of the data set, to open it before config_read. Owned by the caller (mem_free). */
 dkho_status config_data_path(const char *path, char **data);
 void config_free(run_config *c);

@@ -14,21 +14,19 @@ static const data_field *target_of(const judge *j) {
   return &j->o->spec.field[j->o->target];
 }
 
-static int64_t extent(const judge *j, int site_index) {
+static int64_t extent(const judge *j, int complex) {
   const data_field *t = target_of(j);
-  return j->o->site[site_index].c->n[t->degree] * t->channels;
+  return dataset_count(j->d, complex, t->degree) * t->channels;
 }
 
-dkho_status judge_create(judge **out, const oper *o, const dataset *d, pool *threads) {
+dkho_status judge_create(judge **out, const neural_operator *o, const dataset *d, pool *threads) {
   *out = NULL;
   judge *j;
   if (!MEM_NEW(j, 1)) return DKHO_E_MEMORY;
   j->o = o, j->d = d, j->threads = threads;
-  dkho_status s = ARENA_NEW(&j->mem, j->run, o->sites) ? DKHO_OK : DKHO_E_MEMORY;
-  for (int i = 0; s == DKHO_OK && i < o->sites; i++) {
-    s = runner_create(&j->run[i], o, i, ENGINE_PREDICT, threads);
+  for (int i = 0; i < o->complexes; i++)
     if (extent(j, i) > j->widest) j->widest = extent(j, i);
-  }
+  dkho_status s = runner_create(&j->run, o, ENGINE_PREDICT, threads);
   if (s == DKHO_OK && !ARENA_NEW(&j->mem, j->chunk, CHUNK * j->widest)) s = DKHO_E_MEMORY;
   if (s == DKHO_OK)
     *out = j;
@@ -39,14 +37,14 @@ dkho_status judge_create(judge **out, const oper *o, const dataset *d, pool *thr
 
 void judge_free(judge *j) {
   if (!j) return;
-  for (int i = 0; j->run && i < j->o->sites; i++) runner_free(j->run[i]);
+  runner_free(j->run);
   arena_free(&j->mem);
   mem_free(j);
 }
 
 typedef struct chunk_job {
   judge *j;
-  int site;
+  int complex;
   const int64_t *sample;
 } chunk_job;
 
@@ -57,7 +55,7 @@ static void inputs(void *ctx, int64_t i, const float **in, const double **global
 
 static float *place(void *ctx, int64_t i) {
   const chunk_job *job = ctx;
-  return job->j->chunk + i * extent(job->j, job->site);
+  return job->j->chunk + i * extent(job->j, job->complex);
 }
 
 /* The longest run of samples from `from` on that lies on one complex, at most CHUNK. */
@@ -82,13 +80,14 @@ static dkho_status check_chunk(const judge *j, int complex, int64_t count, const
 dkho_status judge_predict(judge *j, const real *weights, int64_t count, const int64_t *sample, const char *label,
                           judge_take take, void *ctx) {
   TRY(dataset_prove(j->d, -1, count, sample));
-  for (int i = 0; i < j->o->sites; i++) runner_bind(j->run[i], weights);
+  runner_bind(j->run, weights);
   for (int64_t at = 0, n; at < count; at += n) {
     int complex = 0;
     n = run_length(j, at, count, sample, &complex);
     chunk_job job = {j, complex, sample + at};
-    runner_batch b = {.count = n, .sample = sample + at, .inputs = inputs, .out = place, .ctx = &job};
-    TRY(runner_predict(j->run[complex], &b));
+    runner_batch b = {
+        .complex = complex, .count = n, .sample = sample + at, .inputs = inputs, .out = place, .ctx = &job};
+    TRY(runner_predict(j->run, &b));
     TRY(check_chunk(j, complex, n, sample + at));
     TRY(take(ctx, complex, n, sample + at, j->chunk));
     if (label) report_progress(label, (uint64_t)(at + n), (uint64_t)count, NULL);
@@ -168,7 +167,7 @@ static dkho_status add_mismatch(void *ctx, int complex, int64_t count, const int
   for (int64_t i = 0; i < count; i++) {
     for (int64_t k = 0; k < n; k++) q[k] = (double)p->below[i * n + k];
     for (int64_t k = 0; k < m; k++) w[k] = (double)above[i * m + k];
-    cx_d(p->lower->o->site[complex].c, target_of(p->lower)->degree, target_of(p->lower)->channels, q, dq);
+    cx_d(dataset_cx(p->lower->d, complex), target_of(p->lower)->degree, target_of(p->lower)->channels, q, dq);
     p->sum += metric_rel_l2(m, dq, w, 1e-12);
   }
   return DKHO_OK;

@@ -5,17 +5,17 @@
 #include "run/runner.h"
 #include "run/score.h"
 
-/* A predicting engine per site, made once and used often. */
+/* A predicting runner, made once and used often. */
 typedef struct judge {
-  const oper *o;
+  const neural_operator *o;
   const dataset *d;
   pool *threads; /* borrowed, NULL: this thread */
-  runner **run;
+  runner *run;
   float *chunk; /* predictions of a chunk of samples */
   int64_t widest;
   arena mem;
 } judge;
-dkho_status judge_create(judge **out, const oper *o, const dataset *d, pool *threads);
+dkho_status judge_create(judge **out, const neural_operator *o, const dataset *d, pool *threads);
 void judge_free(judge *j);
 
 /* Called in order, in the calling thread, for chunks of samples on one complex: prediction[i] belongs to sample[i]. */

@@ -11,7 +11,7 @@ enum { ROUNDS_MAX = 20 };
 
 typedef struct stand {
   const dataset *d;
-  const oper *o;
+  const neural_operator *o;
   const int64_t *sample;
   int64_t count;
   real *gradient;
@@ -48,7 +48,7 @@ static dkho_status clock_steps(stand *s, double *seconds) {
 
 dkho_status pace_measure(double *out, const dataset *d, const run_config *cfg, pool *threads) {
   stand s = {.d = d};
-  oper *o = NULL;
+  neural_operator *o = NULL;
   int64_t trains, row, most = 2 * pool_width(threads);
   s.sample = dataset_split(d, DATA_TRAIN, &trains);
   for (int here = 0; s.count < trains && s.count < cfg->batch && s.count < most; s.count++) {
@@ -56,18 +56,18 @@ dkho_status pace_measure(double *out, const dataset *d, const run_config *cfg, p
     if (here) break;
   }
   if (!s.count) return fail(DKHO_E_INPUT, "no training samples on the first complex");
-  TRY(dataset_prove(d, cfg->oper.target, s.count, s.sample));
-  TRY(oper_create(&o, d, &cfg->oper));
+  TRY(dataset_prove(d, cfg->request.target, s.count, s.sample));
+  TRY(operator_create(&o, d, &cfg->request));
   s.o = o;
   dkho_status st = params_slab(o->p, &s.gradient);
-  if (st == DKHO_OK) st = runner_create(&s.run, o, 0, ENGINE_TRAIN, threads);
+  if (st == DKHO_OK) st = runner_create(&s.run, o, ENGINE_TRAIN, threads);
   if (st == DKHO_OK) {
     runner_bind(s.run, o->value);
     st = clock_steps(&s, out);
   }
   runner_free(s.run);
   mem_free(s.gradient);
-  oper_free(o);
+  operator_free(o);
   return st;
 }
 

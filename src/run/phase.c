@@ -21,10 +21,19 @@ static const rule rules[] = {
     {NULL, 0, 1, 1, 0, 0.20, "sum of tau |sigma (c_down + c_up)| over layers and substeps"},
 };
 
+/* What one substep adds to the score: weight ‖up + down‖, weight τσ, or 1 where tau is VAR_NONE. Absent parts are VAR_NONE. */
+typedef struct correction {
+  var up, down, tau, sigma;
+} correction;
+
 typedef struct recorder {
-  const oper *o;
+  const neural_operator *o;
   const dataset *d;
-  const site *s;
+  const complex_view *v;
+  tape *t; /* its own recording, with the corrections kept */
+  model_net net;
+  int count;
+  correction *list;
   const rule *rule;
   const csr *smoother;
   phase_result *out;
@@ -39,62 +48,68 @@ static const rule *find_rule(const char *problem, int degree) {
   return r;
 }
 
-/* Corrections of the target's degree at a substep, VAR_NONE where the rule leaves one out or the model has none. */
-static var correction(const recorder *r, int layer, int substep, int up) {
-  const dkho_net *net = &r->s->net;
-  int k = r->o->cfg.target;
-  if (!(up ? r->rule->up : r->rule->down)) return VAR_NONE;
-  return up ? net->up[layer][substep][k] : net->down[layer][substep][k];
+/* The substep's corrections of degree k that the rule reads; 0 when the model has no such substep. */
+static int find_correction(const recorder *r, int layer, int substep, correction *c) {
+  int k = r->o->setup.target;
+  var up = tape_find(r->t, "%d.%d.up.%d", layer, substep, k),
+      down = tape_find(r->t, "%d.%d.down.%d", layer, substep, k);
+  *c = (correction){r->rule->up ? up : VAR_NONE, r->rule->down ? down : VAR_NONE, VAR_NONE, VAR_NONE};
+  if (!r->rule->last) c->tau = tape_find(r->t, "%d.tau", layer), c->sigma = tape_find(r->t, "%d.sigma.%d", layer, k);
+  return up != VAR_NONE || down != VAR_NONE;
 }
 
-static int counts(const recorder *r, int layer, int substep) {
-  return !r->rule->last || (layer == r->o->cfg.layers - 1 && substep == r->o->cfg.substeps - 1);
+static void keep_present(tape *t, var v) {
+  if (v != VAR_NONE) tape_keep(t, v);
 }
 
-/* Keeps what the rule reads; gives how many corrections there are. */
-static int keep(const recorder *r) {
-  int found = 0, k = r->o->cfg.target;
-  for (int l = 0; l < r->o->cfg.layers; l++) {
-    for (int j = 0; j < r->o->cfg.substeps; j++)
-      for (int up = 0; up < 2; up++) {
-        var v = counts(r, l, j) ? correction(r, l, j, up) : VAR_NONE;
-        if (v == VAR_NONE) continue;
-        tape_keep(r->s->t, v);
-        found++;
-      }
-    if (r->rule->last || !found) continue;
-    tape_keep(r->s->t, r->s->net.tau[l]);
-    tape_keep(r->s->t, r->s->net.sigma[l][k]);
+/* Lists the substeps in order, or the last one alone if the rule says so, and keeps what they read. */
+static dkho_status list_corrections(recorder *r, arena *mem) {
+  enum { MOST = 256 };
+  correction c;
+  if (!ARENA_NEW(mem, r->list, MOST)) return DKHO_E_MEMORY;
+  for (int l = 0, some = 1; some; l++) {
+    some = 0;
+    for (int j = 0; find_correction(r, l, j, &c); j++) {
+      some = 1;
+      if (c.up == VAR_NONE && c.down == VAR_NONE) continue;
+      if (r->rule->last) r->count = 0;
+      if (r->count < MOST) r->list[r->count++] = c;
+    }
   }
-  return found;
+  for (int i = 0; i < r->count; i++) {
+    keep_present(r->t, r->list[i].up), keep_present(r->t, r->list[i].down);
+    keep_present(r->t, r->list[i].tau), keep_present(r->t, r->list[i].sigma);
+  }
+  return r->count ? DKHO_OK
+                  : fail(DKHO_E_INPUT, "this model applies no corrections to degree %d: there is nothing to look at",
+                         r->o->setup.target);
 }
 
 static dkho_status fill(void *ctx, const lane *l, int64_t i) {
   recorder *r = ctx;
-  const dkho_net *net = &r->s->net;
+  const model_net *net = &r->net;
   const float *in[DATA_FIELDS_MAX];
   const double *global[DATA_FIELDS_MAX];
   real *out[CX_DEGREES] = {0}, *summary = r->summary[lane_index(l)];
   dataset_inputs(r->d, r->out->sample[i], in, global);
-  for (int k = 0; k < r->o->cfg.degrees; k++) out[k] = lane_input(l, net->feature[k]);
-  features_eval(r->s->f, in, global, r->work[lane_index(l)], out, summary);
+  for (int k = 0; k < r->o->setup.degrees; k++) out[k] = lane_input(l, net->feature[k]);
+  features_eval(r->v->f, in, global, r->work[lane_index(l)], out, summary);
   real *head = net->summary == VAR_NONE ? NULL : lane_input(l, net->summary);
-  if (head) memcpy(head, summary, (size_t)r->o->cfg.summary * sizeof *head);
+  if (head) memcpy(head, summary, (size_t)r->o->setup.summary * sizeof *head);
   return DKHO_OK;
 }
 
-/* score += weight · ‖sum of the corrections‖ per simplex. */
-static void add_norms(const recorder *r, const lane *l, int layer, int substep, double weight, double *score) {
-  const real *part[2] = {0};
-  for (int up = 0; up < 2; up++) {
-    var v = correction(r, layer, substep, up);
-    if (v != VAR_NONE) part[up] = lane_value(l, v);
-  }
-  int channels = r->o->cfg.c;
+/* score += weight · ‖up + down‖ per simplex. */
+static void add_norms(const recorder *r, const lane *l, const correction *c, double *score) {
+  const real *up = c->up == VAR_NONE ? NULL : lane_value(l, c->up);
+  const real *down = c->down == VAR_NONE ? NULL : lane_value(l, c->down);
+  double weight = 1;
+  if (c->tau != VAR_NONE) weight = (double)*lane_value(l, c->tau) * (double)*lane_value(l, c->sigma);
+  int64_t channels = r->t->var[c->up == VAR_NONE ? c->down : c->up].cols;
   for (int64_t i = 0; i < r->out->n; i++) {
     double sum = 0;
-    for (int c = 0; c < channels; c++) {
-      double v = (part[0] ? (double)part[0][i * channels + c] : 0) + (part[1] ? (double)part[1][i * channels + c] : 0);
+    for (int64_t j = i * channels; j < (i + 1) * channels; j++) {
+      double v = (down ? (double)down[j] : 0) + (up ? (double)up[j] : 0);
       sum += v * v;
     }
     score[i] += weight * sqrt(sum);
@@ -102,22 +117,14 @@ static void add_norms(const recorder *r, const lane *l, int layer, int substep, 
 }
 
 static void find_score(const recorder *r, const lane *l, double *score) {
-  const dkho_net *net = &r->s->net;
   memset(score, 0, (size_t)r->out->n * sizeof *score);
-  for (int layer = 0; layer < r->o->cfg.layers; layer++)
-    for (int j = 0; j < r->o->cfg.substeps; j++) {
-      if (!counts(r, layer, j)) continue;
-      double weight = 1;
-      if (!r->rule->last)
-        weight = (double)*lane_value(l, net->tau[layer]) * (double)*lane_value(l, net->sigma[layer][r->o->cfg.target]);
-      add_norms(r, l, layer, j, weight, score);
-    }
+  for (int i = 0; i < r->count; i++) add_norms(r, l, &r->list[i], score);
 }
 
 /* ‖û - y‖ / max(‖y‖, 1e-12) in physical units, and ‖y‖ per simplex. */
 static double find_reference(const recorder *r, const lane *l, int64_t sample, double *pde) {
   const data_field *t = &r->o->spec.field[r->o->target];
-  const real *p = lane_value(l, r->s->net.predicted);
+  const real *p = lane_value(l, r->net.predicted);
   const float *y = dataset_value(r->d, r->o->target, sample);
   double error = 0, norm = 0;
   for (int64_t i = 0; i < r->out->n; i++) {
@@ -151,7 +158,7 @@ static dkho_status take(void *ctx, const lane *l, int64_t i) {
 }
 
 static dkho_status take_scratch(recorder *r, arena *mem, int lanes) {
-  const features *f = r->s->f;
+  const features *f = r->v->f;
   if (!ARENA_NEW(mem, r->work, lanes) || !ARENA_NEW(mem, r->summary, lanes) || !ARENA_NEW(mem, r->score, lanes) ||
       !ARENA_NEW(mem, r->pde, lanes) || !ARENA_NEW(mem, r->align, lanes))
     return DKHO_E_MEMORY;
@@ -185,7 +192,7 @@ static dkho_status record(recorder *r, pool *threads) {
   arena mem = {0};
   engine *e = NULL;
   phase_result *out = r->out;
-  dkho_status s = engine_create(&e, r->s->t, ENGINE_PREDICT, VAR_NONE, threads);
+  dkho_status s = engine_create(&e, r->t, ENGINE_PREDICT, VAR_NONE, threads);
   if (s == DKHO_OK) s = take_scratch(r, &mem, pool_width(threads));
   if (s == DKHO_OK) engine_bind(e, r->o->value);
   for (int64_t at = 0; s == DKHO_OK && at < out->count; at += CHUNK) {
@@ -202,41 +209,52 @@ static dkho_status record(recorder *r, pool *threads) {
   return s;
 }
 
-static dkho_status check(const oper *o, const dataset *d, int64_t count, const phase_request *q) {
+static dkho_status check_request(const dataset *d, int64_t count, const phase_request *q) {
   if (dataset_complexes(d) != 1)
     return fail(DKHO_E_INPUT, "the phase diagnostic needs data on one complex, found %d", dataset_complexes(d));
-  if (o->cfg.variant == DKHO_NO_PHASE || o->cfg.variant == DKHO_NO_DIRAC)
-    return fail(DKHO_E_INPUT, "variant %s has no corrections to look at; the variants that have are full, no_harmonic",
-                dkho_variant_name(o->cfg.variant));
   if (!(q->q >= 0 && q->q < 1)) return fail(DKHO_E_INPUT, "q: found %g, expected a fraction in (0, 1)", q->q);
   return count ? DKHO_OK : fail(DKHO_E_INPUT, "no samples to look at");
 }
 
-dkho_status phase_run(phase_result *out, oper *o, const dataset *d, int64_t count, const int64_t *sample, pool *threads,
-                      const phase_request *request) {
-  *out = (phase_result){0};
-  TRY(check(o, d, count, request));
-  TRY(dataset_prove(d, o->target, count, sample));
-  recorder r = {.o = o, .d = d, .s = &o->site[0], .out = out};
-  r.rule = find_rule(dataset_info(d)->problem, o->cfg.target);
-  out->score = r.rule->what, out->degree = o->cfg.target, out->zero_diagonal = request->zero_diagonal;
-  out->q = request->q > 0 ? request->q : r.rule->q;
-  out->count = count, out->n = r.s->c->n[out->degree];
-  if (!keep(&r)) return fail(DKHO_E_INPUT, "this model applies no corrections to degree %d", out->degree);
-  csr smoother = {0};
-  dkho_status s = align_smoother(&smoother, r.s->c, out->degree, out->zero_diagonal);
-  r.smoother = &smoother;
-  if (s == DKHO_OK &&
-      !(ARENA_NEW(&out->mem, out->sample, count) && ARENA_NEW(&out->mem, out->each, count) &&
+/* Room for the result, and the model recorded once more with what the rule reads kept. */
+static dkho_status prepare_recorder(recorder *r, const int64_t *sample, csr *smoother, arena *mem) {
+  phase_result *out = r->out;
+  int64_t count = out->count;
+  TRY(operator_hold(r->o, 0, &r->v));
+  out->n = r->v->c->n[out->degree];
+  model_view seen = {r->v->c, r->v->metric, r->v->g, r->v->f};
+  TRY(model_record(&r->o->setup, r->o->p, &seen, &r->t, &r->net));
+  TRY(list_corrections(r, mem));
+  TRY(align_smoother(smoother, r->v->c, out->degree, out->zero_diagonal));
+  r->smoother = smoother;
+  if (!(ARENA_NEW(&out->mem, out->sample, count) && ARENA_NEW(&out->mem, out->each, count) &&
         ARENA_NEW(&out->mem, out->phase, count * out->n) && ARENA_NEW(&out->mem, out->pde, count * out->n)))
-    s = DKHO_E_MEMORY;
-  if (s == DKHO_OK) memcpy(out->sample, sample, (size_t)count * sizeof *sample);
+    return DKHO_E_MEMORY;
+  memcpy(out->sample, sample, (size_t)count * sizeof *sample);
+  return DKHO_OK;
+}
+
+dkho_status phase_run(phase_result *out, const neural_operator *o, const dataset *d, int64_t count,
+                      const int64_t *sample, pool *threads, const phase_request *request) {
+  *out = (phase_result){0};
+  TRY(check_request(d, count, request));
+  TRY(dataset_prove(d, o->target, count, sample));
+  recorder r = {.o = o, .d = d, .out = out, .rule = find_rule(dataset_info(d)->problem, o->setup.target)};
+  out->score = r.rule->what, out->degree = o->setup.target, out->zero_diagonal = request->zero_diagonal;
+  out->q = request->q > 0 ? request->q : r.rule->q;
+  out->count = count;
+  csr smoother = {0};
+  arena mem = {0};
+  dkho_status s = prepare_recorder(&r, sample, &smoother, &mem);
   if (s == DKHO_OK) s = record(&r, threads);
   if (s == DKHO_OK) {
     align_summarise(count, out->each, out->q, &out->all);
     s = align_cases(count, out->each, PHASE_CASES, out->chosen, &out->cases);
   }
+  tape_free(r.t);
+  operator_release(o, r.v);
   csr_free(&smoother);
+  arena_free(&mem);
   if (s != DKHO_OK) phase_free(out);
   return s;
 }

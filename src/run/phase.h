@@ -13,7 +13,7 @@
 #include "base/pool.h"
 #include "data/dataset.h"
 #include "run/alignment.h"
-#include "run/oper.h"
+#include "run/operator.h"
 
 enum { PHASE_CASES = 3 };
 
@@ -37,10 +37,10 @@ typedef struct phase_result {
   arena mem;
 } phase_result;
 
-/* Marks variables of the operator's tape as kept, so runners of it should be made before. Needs one complex and a variant with
- * corrections. The pool (NULL: this thread) is borrowed. */
-dkho_status phase_run(phase_result *out, oper *o, const dataset *d, int64_t count, const int64_t *sample, pool *threads,
-                      const phase_request *request);
+/* Needs one complex and a model whose tape names corrections: "LAYER.STEP.up.K" and "LAYER.STEP.down.K", "LAYER.tau",
+ * "LAYER.sigma.K". The pool (NULL: this thread) is borrowed. */
+dkho_status phase_run(phase_result *out, const neural_operator *o, const dataset *d, int64_t count,
+                      const int64_t *sample, pool *threads, const phase_request *request);
 void phase_free(phase_result *r);
 json_t *phase_json(const phase_result *r); /* NULL: no memory */
 

@@ -1,269 +1,242 @@
-/* runner.c: samples through an operator, in one of two ways: the composed tape, which serves every configuration, or the fused
- * kernels with a short tape behind them (projection, harmonic branch, loss). DKHO_ENGINE=tape asks for the first. */
+/* runner.c: samples through an operator, in one of two ways: the recorded tape, which serves every model, or the model's own fast path
+ * where it has one. DKHO_ENGINE=tape asks for the first. */
 #include "run/runner.h"
-
-#include "model/dkho/fused_map.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 16 }; /* samples in flight on the fused way; a longer batch goes in several rounds */
+enum { SLOTS = 16 }; /* samples in flight on the fast path; a longer batch goes in several rounds */
 
-/* One sample of a round. */
+/* One sample of a round, as the fast path takes it. */
 typedef struct slot {
-  real *varying[CX_DEGREES], *summary, *global;
-  real *raw; /* predicting: ũ */
-  double loss;
-  engine *tail; /* training: it keeps the gradient of its parameters */
+  real *varying[CX_DEGREES], *summary, *field; /* field: the scaled target, or the output */
 } slot;
 
+/* Everything whose size depends on the complex. */
+typedef struct stage {
+  const complex_view *v; /* held */
+  void *fast;            /* NULL when the tape is used */
+  engine *e;             /* the tape's */
+  real **work;           /* descriptor scratch, per worker */
+  real **summary;        /* per worker, on the tape */
+  slot slot[SLOTS];
+  int bound; /* to the current weights */
+  arena mem;
+} stage;
+
 struct runner {
-  const oper *o;
-  const site *s;
+  const neural_operator *o;
   engine_mode mode;
   pool *threads;
-  real **work; /* descriptor scratch, per worker */
-  const runner_batch *now;
-  /* the composed way */
-  engine *e;
-  real **summary; /* per lane */
+  const model_fast *path; /* NULL: the tape */
   const real *weights;
-  /* the fused way; f NULL when it is not used */
-  fused *f;
-  const kern *kernels;
-  fused_team *team;
-  tape *t;
-  var raw;
-  dkho_net net;
-  int globals, *global_slot;
-  slot slot[SLOTS];
-  real *packed;
+  stage at;
+  /* the call at hand */
+  const runner_batch *now;
   int64_t first; /* of the round */
-  double weight;
-  arena mem;
 };
 
-static const data_field *target_of(const runner *r) {
-  return &r->o->spec.field[r->o->target];
-}
 static int64_t extent(const runner *r) {
-  return r->s->c->n[target_of(r)->degree] * target_of(r)->channels;
+  return operator_extent(r->o, r->at.v);
 }
 
 static void scale_target(const runner *r, int64_t i, real *y) {
   const float *raw = r->now->target(r->now->ctx, i);
-  const data_field *t = target_of(r);
+  const data_field *t = operator_target(r->o);
   for (int64_t n = extent(r), j = 0; j < n; j++) y[j] = (real)(((double)raw[j] - t->shift) / t->scale);
 }
 
-static void unscale(const runner *r, int64_t i, const real *y) {
-  const data_field *t = target_of(r);
+static void unscale_output(const runner *r, int64_t i, const real *y) {
+  const data_field *t = operator_target(r->o);
   float *out = r->now->out(r->now->ctx, i);
   for (int64_t n = extent(r), j = 0; j < n; j++) out[j] = (float)((double)y[j] * t->scale + t->shift);
 }
 
-/* ---- the composed way ---- */
+/* ---- the tape ---- */
 
 /* Descriptors, summary and, when training, the scaled target of the i-th sample into the lane. */
-static dkho_status fill(void *ctx, const lane *l, int64_t i) {
+static dkho_status fill_lane(void *ctx, const lane *l, int64_t i) {
   runner *r = ctx;
-  const dkho_net *net = &r->s->net;
+  const model_net *net = &r->at.v->net;
   const float *in[DATA_FIELDS_MAX];
   const double *global[DATA_FIELDS_MAX];
-  real *out[CX_DEGREES] = {0}, *summary = r->summary[lane_index(l)], *head, *y;
+  real *out[CX_DEGREES] = {0}, *summary = r->at.summary[lane_index(l)], *head, *y;
   r->now->inputs(r->now->ctx, i, in, global);
-  for (int k = 0; k < r->o->cfg.degrees; k++) out[k] = lane_input(l, net->feature[k]);
-  features_eval(r->s->f, in, global, r->work[lane_index(l)], out, summary);
+  for (int k = 0; k < r->o->setup.degrees; k++)
+    if (net->feature[k] != VAR_NONE) out[k] = lane_input(l, net->feature[k]);
+  features_eval(r->at.v->f, in, global, r->at.work[lane_index(l)], out, summary);
   if (net->summary != VAR_NONE && (head = lane_input(l, net->summary)))
-    memcpy(head, summary, (size_t)r->o->cfg.summary * sizeof *head);
+    memcpy(head, summary, (size_t)r->o->setup.summary * sizeof *head);
   if (r->now->target && (y = lane_input(l, net->target))) scale_target(r, i, y);
   return DKHO_OK;
 }
 
-static dkho_status take(void *ctx, const lane *l, int64_t i) {
+static dkho_status take_lane(void *ctx, const lane *l, int64_t i) {
   runner *r = ctx;
-  unscale(r, i, lane_value(l, r->s->net.predicted));
+  unscale_output(r, i, lane_value(l, r->at.v->net.predicted));
   return DKHO_OK;
 }
 
-static dkho_status compose(runner *r) {
+static dkho_status stage_tape(runner *r) {
+  stage *s = &r->at;
   int lanes = pool_width(r->threads);
-  TRY(engine_create(&r->e, r->s->t, r->mode, r->s->net.loss, r->threads));
-  if (!ARENA_NEW(&r->mem, r->summary, lanes)) return DKHO_E_MEMORY;
+  if (!ARENA_NEW(&s->mem, s->summary, lanes)) return DKHO_E_MEMORY;
   for (int i = 0; i < lanes; i++)
-    if (!ARENA_NEW(&r->mem, r->summary[i], features_summary_width(r->s->f) + 1)) return DKHO_E_MEMORY;
-  return DKHO_OK;
+    if (!ARENA_NEW(&s->mem, s->summary[i], features_summary_width(s->v->f) + 1)) return DKHO_E_MEMORY;
+  return engine_create(&s->e, s->v->t, r->mode, s->v->net.loss, r->threads);
 }
 
-static dkho_status composed_gradient(runner *r, double weight, double *sum, real *g) {
-  engine_batch job = {.count = r->now->count, .number = r->now->sample, .fill = fill, .ctx = r};
-  return engine_gradient(r->e, &job, weight, NULL, sum, g);
+static dkho_status tape_gradient(runner *r, double weight, double *sum, real *g) {
+  engine_batch job = {.count = r->now->count, .number = r->now->sample, .fill = fill_lane, .ctx = r};
+  return engine_gradient(r->at.e, &job, weight, NULL, sum, g);
 }
 
-/* ---- the fused way ---- */
+/* ---- the fast path ---- */
 
 static dkho_status make_slot(runner *r, slot *s) {
-  const features *f = r->s->f;
-  for (int k = 0; k < r->o->cfg.degrees; k++)
-    if (!ARENA_NEW(&r->mem, s->varying[k], r->s->c->n[k] * features_class_width(f, k, FEAT_CLASS_SAMPLE)))
+  const features *f = r->at.v->f;
+  for (int k = 0; k < r->o->setup.degrees; k++)
+    if (!ARENA_NEW(&r->at.mem, s->varying[k], r->at.v->c->n[k] * features_class_width(f, k, FEAT_CLASS_SAMPLE)))
       return DKHO_E_MEMORY;
-  if (!ARENA_NEW(&r->mem, s->summary, features_summary_width(f) + 1) || !ARENA_NEW(&r->mem, s->global, r->globals + 1))
-    return DKHO_E_MEMORY;
-  if (r->mode == ENGINE_PREDICT && !ARENA_NEW(&r->mem, s->raw, extent(r))) return DKHO_E_MEMORY;
-  return engine_create(&s->tail, r->t, r->mode, r->net.loss, NULL);
+  return ARENA_NEW(&r->at.mem, s->summary, features_summary_width(f) + 1) && ARENA_NEW(&r->at.mem, s->field, extent(r))
+             ? DKHO_OK
+             : DKHO_E_MEMORY;
 }
 
-static dkho_status fuse(runner *r) {
-  const oper *o = r->o;
-  TRY(kern_get(&r->kernels));
-  TRY(dkho_fused_create(&r->f, r->kernels, &o->cfg, o->p, r->s->c, r->s->metric, r->s->f));
-  TRY(r->mode == ENGINE_TRAIN ? fused_team_create(&r->team, r->f, r->threads, SLOTS)
-                              : fused_team_create_predict(&r->team, r->f, r->threads, SLOTS));
-  TRY(tape_create(&r->t, o->p));
-  TRY(dkho_record_tail(&o->cfg, r->s->g, r->t, &r->raw, &r->net));
-  if (!ARENA_NEW(&r->mem, r->global_slot, DKHO_FUSED_GLOBALS)) return DKHO_E_MEMORY;
-  r->globals = dkho_fused_globals(&o->cfg, r->s->f, r->global_slot);
-  for (int i = 0; i < SLOTS; i++) TRY(make_slot(r, &r->slot[i]));
-  return ARENA_NEW(&r->mem, r->packed, fused_grads(r->f)) ? DKHO_OK : DKHO_E_MEMORY;
+static dkho_status stage_fast(runner *r) {
+  const complex_view *v = r->at.v;
+  model_view seen = {v->c, v->metric, v->g, v->f};
+  for (int i = 0; i < SLOTS; i++) TRY(make_slot(r, &r->at.slot[i]));
+  return r->path->create(&r->at.fast, &r->o->setup, r->o->p, &seen, r->mode, r->threads, SLOTS);
 }
 
-static dkho_status describe(void *ctx, size_t task, int worker) {
+/* Descriptors and target of one sample of the round. */
+static dkho_status describe_sample(void *ctx, size_t task, int worker) {
   runner *r = ctx;
-  slot *s = &r->slot[task];
+  slot *s = &r->at.slot[task];
   const float *in[DATA_FIELDS_MAX];
   const double *global[DATA_FIELDS_MAX];
   r->now->inputs(r->now->ctx, r->first + (int64_t)task, in, global);
-  features_eval_sample(r->s->f, in, global, r->work[worker], s->varying, s->summary);
-  for (int i = 0; i < r->globals; i++) s->global[i] = s->summary[r->global_slot[i]];
+  features_eval_sample(r->at.v->f, in, global, r->at.work[worker], s->varying, s->summary);
+  if (r->now->target) scale_target(r, r->first + (int64_t)task, s->field);
   return DKHO_OK;
 }
 
-/* The samples of the next round, at most SLOTS; 0 when all are done. */
-static dkho_status next_round(runner *r, int *count, fused_sample *sample) {
+/* The samples of the next round, at most SLOTS. */
+static dkho_status next_round(runner *r, int *count, model_sample *sample) {
   int64_t left = r->now->count - r->first;
   *count = (int)(left < SLOTS ? left : SLOTS);
-  TRY(pool_run(r->threads, (size_t)*count, describe, r));
+  TRY(pool_run(r->threads, (size_t)*count, describe_sample, r));
   for (int i = 0; i < *count; i++) {
-    for (int k = 0; k < r->o->cfg.degrees; k++) sample[i].varying[k] = r->slot[i].varying[k];
-    sample[i].global = r->slot[i].global;
+    const slot *s = &r->at.slot[i];
+    sample[i] = (model_sample){.summary = s->summary, .target = s->field, .out = s->field};
+    sample[i].number = r->now->sample ? r->now->sample[r->first + i] : r->first + i;
+    for (int k = 0; k < CX_DEGREES; k++) sample[i].varying[k] = s->varying[k];
   }
   return DKHO_OK;
 }
 
-/* The tail of one slot: its inputs, and what comes back. */
-typedef struct tail_call {
-  runner *r;
-  int slot;
-  const real *y;
-  real *g_y;
-} tail_call;
-
-static dkho_status tail_fill(void *ctx, const lane *l, int64_t zero) {
-  const tail_call *c = ctx;
-  const runner *r = c->r;
-  real *to;
-  (void)zero;
-  memcpy(lane_input(l, r->raw), c->y, (size_t)extent(r) * sizeof *c->y);
-  if (r->net.summary != VAR_NONE && (to = lane_input(l, r->net.summary)))
-    memcpy(to, r->slot[c->slot].summary, (size_t)r->o->cfg.summary * sizeof *to);
-  if (r->now->target && (to = lane_input(l, r->net.target))) scale_target(r, r->first + c->slot, to);
-  return DKHO_OK;
+/* The tape names the tensor and the sample. */
+static dkho_status explain_nonfinite(runner *r, double weight, double *sum, real *g) {
+  if (!r->at.e) TRY(stage_tape(r));
+  engine_bind(r->at.e, r->weights);
+  memset(g, 0, (size_t)r->o->p->size * sizeof *g);
+  TRY(tape_gradient(r, weight, sum, g));
+  return fail(DKHO_E_NONFINITE, "a gradient of the %s kernels is not finite, that of the tape is", r->path->name);
 }
 
-static dkho_status tail_take(void *ctx, const lane *l, int64_t zero) {
-  const tail_call *c = ctx;
-  (void)zero;
-  if (c->g_y)
-    memcpy(c->g_y, lane_grad(l, c->r->raw), (size_t)extent(c->r) * sizeof *c->g_y);
-  else
-    unscale(c->r, c->r->first + c->slot, lane_value(l, c->r->net.predicted));
-  return DKHO_OK;
-}
-
-static dkho_status tail_loss(void *ctx, int sample, const real *y, real *g_y) {
-  runner *r = ctx;
-  slot *s = &r->slot[sample];
-  tail_call call = {r, sample, y, g_y};
-  int64_t number = r->now->sample ? r->now->sample[r->first + sample] : r->first + sample;
-  engine_batch b = {.count = 1, .number = &number, .fill = tail_fill, .take = tail_take, .ctx = &call};
-  return engine_gradient(s->tail, &b, r->weight, NULL, &s->loss, NULL);
-}
-
-static dkho_status fused_gradient(runner *r, double weight, double *sum, real *g) {
-  r->weight = weight;
+static dkho_status fast_gradient(runner *r, double weight, double *sum, real *g) {
+  double loss[SLOTS];
   *sum = 0;
   for (r->first = 0; r->first < r->now->count; r->first += SLOTS) {
-    fused_sample sample[SLOTS];
+    model_sample sample[SLOTS];
     int count;
     TRY(next_round(r, &count, sample));
-    TRY(fused_train(r->team, count, sample, tail_loss, r, r->packed));
-    fused_collect(r->f, r->weights, r->packed, g);
+    TRY(r->path->gradient(r->at.fast, count, sample, weight, loss, g));
     for (int i = 0; i < count; i++) {
-      *sum += r->slot[i].loss;
-      engine_add(r->slot[i].tail, g);
+      if (!isfinite(loss[i]))
+        return fail(DKHO_E_NONFINITE, "the loss of sample %lld is not finite", (long long)sample[i].number);
+      *sum += weight * loss[i];
     }
   }
-  if (params_finite(g, r->o->p->size)) return DKHO_OK;
-  /* The composed way names the tensor and the sample. */
-  if (!r->e) TRY(compose(r));
-  engine_bind(r->e, r->weights);
-  memset(g, 0, (size_t)r->o->p->size * sizeof *g);
-  TRY(composed_gradient(r, weight, sum, g));
-  return fail(DKHO_E_NONFINITE, "a gradient of the fused kernels is not finite, that of the composed tape is");
+  return params_finite(g, r->o->p->size) ? DKHO_OK : explain_nonfinite(r, weight, sum, g);
 }
 
-static dkho_status finish(void *ctx, size_t task, int worker) {
+static dkho_status unscale_task(void *ctx, size_t task, int worker) {
   runner *r = ctx;
-  tail_call call = {r, (int)task, r->slot[task].raw, NULL};
-  engine_batch b = {.count = 1, .fill = tail_fill, .take = tail_take, .ctx = &call};
   (void)worker;
-  return engine_predict(r->slot[task].tail, &b);
+  unscale_output(r, r->first + (int64_t)task, r->at.slot[task].field);
+  return DKHO_OK;
 }
 
-static dkho_status predict_fused(runner *r) {
+static dkho_status fast_predict(runner *r) {
   for (r->first = 0; r->first < r->now->count; r->first += SLOTS) {
-    fused_sample sample[SLOTS];
-    real *y[SLOTS];
+    model_sample sample[SLOTS];
     int count;
     TRY(next_round(r, &count, sample));
-    for (int i = 0; i < count; i++) y[i] = r->slot[i].raw;
-    TRY(fused_predict(r->team, count, sample, y));
-    TRY(pool_run(r->threads, (size_t)count, finish, r));
+    TRY(r->path->predict(r->at.fast, count, sample));
+    TRY(pool_run(r->threads, (size_t)count, unscale_task, r));
   }
   return DKHO_OK;
 }
 
-/* ---- both ---- */
+/* ---- the stage ---- */
 
-/* The plain tape instead of the kernels, on demand. */
-static dkho_status wants_tape(int *tape_wanted) {
+static void leave_stage(runner *r) {
+  if (r->path) r->path->destroy(r->at.fast);
+  engine_free(r->at.e);
+  operator_release(r->o, r->at.v);
+  arena_free(&r->at.mem);
+  r->at = (stage){0};
+}
+
+/* The plain tape instead of the fast path, on demand. */
+static dkho_status choose_path(runner *r) {
   const char *name = getenv("DKHO_ENGINE");
-  *tape_wanted = name && strcmp(name, "tape") == 0;
-  return !name || *tape_wanted || strcmp(name, "fused") == 0
-             ? DKHO_OK
-             : fail(DKHO_E_INPUT, "DKHO_ENGINE: found '%.40s', expected fused or tape", name);
+  const model_fast *path = r->o->setup.m->fast;
+  int tape_wanted = name && strcmp(name, "tape") == 0;
+  if (name && !tape_wanted && strcmp(name, "fused") != 0)
+    return fail(DKHO_E_INPUT, "DKHO_ENGINE: found '%.40s', expected fused or tape", name);
+  r->path = path && !tape_wanted && path->serves(&r->o->setup, r->at.v->f) ? path : NULL;
+  return DKHO_OK;
 }
 
-static dkho_status prepare(runner *r) {
+static dkho_status enter_stage(runner *r, int complex) {
+  stage *s = &r->at;
   int lanes = pool_width(r->threads);
-  if (!ARENA_NEW(&r->mem, r->work, lanes)) return DKHO_E_MEMORY;
+  TRY(operator_hold(r->o, complex, &s->v));
+  if (!ARENA_NEW(&s->mem, s->work, lanes)) return DKHO_E_MEMORY;
   for (int i = 0; i < lanes; i++)
-    if (!ARENA_NEW(&r->mem, r->work[i], features_work_size(r->s->f))) return DKHO_E_MEMORY;
-  int plain;
-  TRY(wants_tape(&plain));
-  return !plain && dkho_fused_serves(&r->o->cfg, r->s->f) ? fuse(r) : compose(r);
+    if (!ARENA_NEW(&s->mem, s->work[i], features_work_size(s->v->f))) return DKHO_E_MEMORY;
+  TRY(choose_path(r));
+  return r->path ? stage_fast(r) : stage_tape(r);
 }
 
-dkho_status runner_create(runner **out, const oper *o, int site_index, engine_mode mode, pool *threads) {
+/* Buffers for the batch's complex, bound to the weights. */
+static dkho_status set_stage(runner *r, const runner_batch *b) {
+  r->now = b;
+  if (!r->at.v || r->at.v->complex != b->complex) {
+    leave_stage(r);
+    TRY(enter_stage(r, b->complex));
+  }
+  if (r->at.bound) return DKHO_OK;
+  if (r->path)
+    r->path->bind(r->at.fast, r->weights);
+  else
+    engine_bind(r->at.e, r->weights);
+  r->at.bound = 1;
+  return DKHO_OK;
+}
+
+dkho_status runner_create(runner **out, const neural_operator *o, engine_mode mode, pool *threads) {
   runner *r;
   *out = NULL;
   if (!MEM_NEW(r, 1)) return DKHO_E_MEMORY;
   r->o = o;
-  r->s = &o->site[site_index];
   r->mode = mode;
   r->threads = threads;
-  dkho_status s = prepare(r);
+  dkho_status s = enter_stage(r, 0);
   if (s == DKHO_OK)
     *out = r;
   else
@@ -273,46 +246,35 @@ dkho_status runner_create(runner **out, const oper *o, int site_index, engine_mo
 
 void runner_free(runner *r) {
   if (!r) return;
-  for (int i = 0; i < SLOTS; i++) engine_free(r->slot[i].tail);
-  tape_free(r->t);
-  fused_team_free(r->team);
-  fused_free(r->f);
-  engine_free(r->e);
-  arena_free(&r->mem);
+  leave_stage(r);
   mem_free(r);
 }
 
 void runner_bind(runner *r, const real *weights) {
   r->weights = weights;
-  if (!r->f) {
-    engine_bind(r->e, weights);
-    return;
-  }
-  fused_prepare(r->f, r->threads, weights);
-  for (int i = 0; i < SLOTS; i++) engine_bind(r->slot[i].tail, weights);
+  r->at.bound = 0;
 }
 
 dkho_status runner_gradient(runner *r, const runner_batch *b, double weight, double *sum, real *g) {
-  r->now = b;
-  return r->f ? fused_gradient(r, weight, sum, g) : composed_gradient(r, weight, sum, g);
+  TRY(set_stage(r, b));
+  return r->path ? fast_gradient(r, weight, sum, g) : tape_gradient(r, weight, sum, g);
 }
 
 dkho_status runner_predict(runner *r, const runner_batch *b) {
-  r->now = b;
-  if (r->f) return predict_fused(r);
-  engine_batch job = {.count = b->count, .fill = fill, .take = take, .ctx = r};
-  return engine_predict(r->e, &job);
+  TRY(set_stage(r, b));
+  if (r->path) return fast_predict(r);
+  engine_batch job = {.count = b->count, .fill = fill_lane, .take = take_lane, .ctx = r};
+  return engine_predict(r->at.e, &job);
 }
 
 const char *runner_engine(const runner *r) {
-  return r->f ? "fused" : "tape";
+  return r->path ? r->path->name : "tape";
 }
 
 const char *runner_kernels(const runner *r) {
-  return r->f ? r->kernels->name : "plain";
+  return r->path ? r->path->kernels(r->at.fast) : "plain";
 }
 
 double runner_work(const runner *r) {
-  if (!r->f) return 0;
-  return r->mode == ENGINE_TRAIN ? fused_work_step(r->f) : fused_work_forward(r->f);
+  return r->path ? r->path->work(r->at.fast) : 0;
 }

@@ -29,10 +29,10 @@ typedef struct trainer {
   const run_config *cfg;
   const train_host *host;
   const char *dir;
-  oper *o;
+  neural_operator *o;
   optim *opt;
   pool *threads;
-  runner **run; /* per site */
+  runner *run;
   judge *judge;
   real *gradient;
   const int64_t *train, *val;
@@ -210,7 +210,7 @@ static dkho_status this_machine(const trainer *t, json_t **out) {
   cpu_name(cpu, sizeof cpu);
   *out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "version", dkho_version(), "commit", DKHO_COMMIT,
                    "build", DKHO_BUILD, "compiler", DKHO_COMPILER, "cpu", cpu, "blas", dense_library(), "kernels",
-                   runner_kernels(t->run[0]), "engine", runner_engine(t->run[0]), "threads", pool_width(t->threads));
+                   runner_kernels(t->run), "engine", runner_engine(t->run), "threads", pool_width(t->threads));
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
 
@@ -257,23 +257,31 @@ static const float *target(void *ctx, int64_t i) {
   return dataset_value(t->d, t->o->target, t->batch[i]);
 }
 
-/* Gradient of the mean loss over the batch at `at`; samples of one complex go through its engine together. */
+/* The samples of the batch at `at` that lie on one complex, into t->batch; *next: the lowest complex above it that has any, or -1. */
+static int64_t collect_samples(trainer *t, int64_t at, int64_t count, int complex, int *next) {
+  int64_t n = 0, row;
+  *next = -1;
+  for (int64_t i = 0; i < count; i++) {
+    int here;
+    int64_t sample = t->train[t->order[at + i]];
+    dataset_locate(t->d, sample, &here, &row);
+    if (here == complex) t->batch[n++] = sample;
+    if (here > complex && (*next < 0 || here < *next)) *next = here;
+  }
+  return n;
+}
+
+/* Gradient of the mean loss over the batch at `at`; samples of one complex go together, complexes in ascending order. */
 static dkho_status batch_gradient(trainer *t, int64_t at, double *mean) {
   int64_t count = t->trains - at < t->cfg->batch ? t->trains - at : t->cfg->batch;
   *mean = 0;
   memset(t->gradient, 0, (size_t)t->o->p->size * sizeof *t->gradient);
-  for (int site_index = 0; site_index < t->o->sites; site_index++) {
-    int64_t n = 0, row;
-    for (int64_t i = 0; i < count; i++) {
-      int complex;
-      int64_t sample = t->train[t->order[at + i]];
-      dataset_locate(t->d, sample, &complex, &row);
-      if (complex == site_index) t->batch[n++] = sample;
-    }
-    if (!n) continue;
+  for (int complex = 0, next; complex >= 0; complex = next) {
     double part;
-    runner_batch b = {.count = n, .sample = t->batch, .inputs = inputs, .target = target, .ctx = t};
-    TRY(runner_gradient(t->run[site_index], &b, 1.0 / (double)count, &part, t->gradient));
+    int64_t n = collect_samples(t, at, count, complex, &next);
+    if (!n) continue;
+    runner_batch b = {.complex = complex, .count = n, .sample = t->batch, .inputs = inputs, .target = target, .ctx = t};
+    TRY(runner_gradient(t->run, &b, 1.0 / (double)count, &part, t->gradient));
     *mean += part;
   }
   return DKHO_OK;
@@ -283,10 +291,6 @@ static dkho_status batch_gradient(trainer *t, int64_t at, double *mean) {
 static void announce(const trainer *t, int64_t at) {
   for (int64_t i = at; i < t->trains && i < at + t->cfg->batch; i++)
     dataset_prefetch(t->d, t->o->target, t->train[t->order[i]]);
-}
-
-static void bind(trainer *t) {
-  for (int i = 0; i < t->o->sites; i++) runner_bind(t->run[i], t->o->value);
 }
 
 static double rate(const trainer *t) {
@@ -309,7 +313,7 @@ static dkho_status take_step(trainer *t) {
     return s;
   t->loss_sum += mean;
   t->step++;
-  bind(t);
+  runner_bind(t->run, t->o->value);
   return DKHO_OK;
 }
 
@@ -359,7 +363,7 @@ static dkho_status end_epoch(trainer *t) {
   if (isfinite(error) && !(error >= t->best)) { /* also when best is still NaN */
     t->best = error;
     t->best_epoch = t->epoch;
-    TRY(oper_save(t->o, selected(t), in_dir(t, "best.st", path), 1));
+    TRY(operator_save(t->o, selected(t), in_dir(t, "best.st", path), 1));
   }
   TRY(save_checkpoint(t));
   return write_history(t);
@@ -376,30 +380,41 @@ static dkho_status run_epoch(trainer *t) {
   return end_epoch(t);
 }
 
+/* The model's variant beside the other options, where readers of results look for it. */
+static void set_variant(json_t *result, const model_setup *m) {
+  char text[OPTION_TEXT_MAX];
+  int i = options_find(m->m->option, "variant");
+  if (i < 0) return;
+  options_text(&m->m->option[i], m->option[i], text);
+  json_object_set_new(result, "variant", json_string(text));
+}
+
 /* The selected model on the test split, and the run's figures, as result.json. */
 static dkho_status write_result(trainer *t) {
   char path[PATH_LIMIT];
   int64_t count;
   const int64_t *test = dataset_split(t->d, DATA_TEST, &count);
-  oper *best = NULL;
+  neural_operator *best = NULL;
   judge *j = NULL;
   json_t *scores = NULL;
   if (!t->best_epoch) return fail(DKHO_E_NONFINITE, "%s: no epoch had a finite validation error", t->dir);
-  dkho_status s = oper_load(&best, in_dir(t, "best.st", path), NULL);
+  dkho_status s = operator_load(&best, in_dir(t, "best.st", path), NULL);
   if (s == DKHO_OK) s = judge_create(&j, best, t->d, t->threads);
   if (s == DKHO_OK && count) s = judge_metrics(j, best->value, t->cfg->metrics, count, test, &scores, NULL);
   if (s == DKHO_OK) {
     const char *problem = dataset_info(t->d)->problem;
     json_object_del(scores, "rel_l2_each");
-    json_t *result =
-        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:o?}", "problem", problem, "target", t->cfg->target,
-                  "variant", dkho_variant_name(t->cfg->oper.cfg.variant), "parameters", (json_int_t)t->o->p->total,
-                  "epochs", (json_int_t)t->cfg->epochs, "best_epoch", (json_int_t)t->best_epoch, "val_rel_l2", t->best,
-                  "seconds", t->seconds + clock_now() - t->started, "test", scores);
+    json_t *result = json_pack("{s:s, s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:f, s:f, s:o?}", "problem", problem, "target",
+                               t->cfg->target, "model", t->o->setup.m->name, "options",
+                               options_json(t->o->setup.m->option, t->o->setup.option), "profile",
+                               feat_profile_name(t->o->profile), "parameters", (json_int_t)t->o->p->total, "epochs",
+                               (json_int_t)t->cfg->epochs, "best_epoch", (json_int_t)t->best_epoch, "val_rel_l2",
+                               t->best, "seconds", t->seconds + clock_now() - t->started, "test", scores);
+    set_variant(result, &t->o->setup);
     s = config_save_json(result, in_dir(t, "result.json", path), 1);
   }
   judge_free(j);
-  oper_free(best);
+  operator_free(best);
   return s;
 }
 
@@ -438,25 +453,25 @@ static dkho_status check_metrics(const trainer *t) {
 static dkho_status prepare(trainer *t) {
   TRY(pick_samples(t));
   TRY(pool_create(&t->threads, t->host->threads));
-  TRY(oper_create(&t->o, t->d, &t->cfg->oper));
+  TRY(operator_create(&t->o, t->d, &t->cfg->request));
   TRY(check_metrics(t));
   TRY(prove_samples(t));
   optim_config oc = optim_defaults(t->cfg->optimizer);
   oc.decay = t->cfg->weight_decay, oc.clip = t->cfg->clip, oc.ema = t->cfg->ema;
   TRY(optim_create(&t->opt, t->o->p, &oc, t->o->value, t->threads));
-  if (!ARENA_NEW(&t->mem, t->run, t->o->sites) || !ARENA_NEW(&t->mem, t->order, t->trains) ||
-      !ARENA_NEW(&t->mem, t->batch, t->cfg->batch) || !ARENA_NEW(&t->mem, t->history, t->cfg->epochs * COLUMNS))
+  if (!ARENA_NEW(&t->mem, t->order, t->trains) || !ARENA_NEW(&t->mem, t->batch, t->cfg->batch) ||
+      !ARENA_NEW(&t->mem, t->history, t->cfg->epochs * COLUMNS))
     return DKHO_E_MEMORY;
-  for (int i = 0; i < t->o->sites; i++) TRY(runner_create(&t->run[i], t->o, i, ENGINE_TRAIN, t->threads));
+  TRY(runner_create(&t->run, t->o, ENGINE_TRAIN, t->threads));
   TRY(judge_create(&t->judge, t->o, t->d, t->threads));
   return params_slab(t->o->p, &t->gradient);
 }
 
 static void dispose(trainer *t) {
-  for (int i = 0; t->run && i < t->o->sites; i++) runner_free(t->run[i]);
+  runner_free(t->run);
   judge_free(t->judge);
   optim_free(t->opt);
-  oper_free(t->o);
+  operator_free(t->o);
   mem_free(t->gradient);
   pool_free(t->threads);
   arena_free(&t->mem);
@@ -469,7 +484,7 @@ static dkho_status go(const dataset *d, const run_config *cfg, const char *run, 
   if (s == DKHO_OK) s = resume ? load_checkpoint(&t) : write_config(&t);
   if (s == DKHO_OK && t.epoch > 0) s = write_history(&t); /* a kill may have cut off the last row */
   if (s == DKHO_OK) s = write_manifest(&t);
-  if (s == DKHO_OK) bind(&t);
+  if (s == DKHO_OK) runner_bind(t.run, t.o->value);
   while (s == DKHO_OK && t.epoch < cfg->epochs) s = run_epoch(&t);
   if (s == DKHO_OK) s = write_result(&t);
   dispose(&t);

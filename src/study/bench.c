@@ -68,8 +68,8 @@ static json_t *row_of(const subject *s, int turns, turn_times ms, double *first)
   return row;
 }
 
-static dkho_status bench_operator(const dataset *d, const oper *o, int threads, double seconds, const char *name,
-                                  const char *size, json_t *rows) {
+static dkho_status bench_operator(const dataset *d, const neural_operator *o, int threads, double seconds,
+                                  const char *name, const char *size, json_t *rows) {
   subject s[WIDTHS] = {0};
   turn_times *ms;
   int widths = threads > 1 ? WIDTHS : 1, turns = 0;
@@ -97,7 +97,7 @@ static dkho_status bench_problem(const char *name, const char *size, const char 
   problem_request g = {.resolution = resolution, .samples = SAMPLES, .seed = 42, .threads = threads, .force = 1};
   const problem *p;
   dataset *d = NULL;
-  oper *o = NULL;
+  neural_operator *o = NULL;
   run_config cfg = {0};
   dkho_train_options options;
   dkho_train_defaults(&options);
@@ -107,9 +107,9 @@ static dkho_status bench_problem(const char *name, const char *size, const char 
   dkho_status s = dataset_open(&d, path);
   unlink(path);
   if (s == DKHO_OK) s = config_resolve(&cfg, d, path, &options);
-  if (s == DKHO_OK) s = oper_create(&o, d, &cfg.oper);
+  if (s == DKHO_OK) s = operator_create(&o, d, &cfg.request);
   if (s == DKHO_OK) s = bench_operator(d, o, threads, seconds, name, size, rows);
-  oper_free(o);
+  operator_free(o);
   config_free(&cfg);
   dataset_free(d);
   return s;

@@ -22,7 +22,7 @@ typedef struct stage {
   cx *c;
   dataset *d;
   run_config cfg;
-  oper *o;
+  neural_operator *o;
   int64_t simplices;
   size_t bytes;
   double ms[TURNS_MAX], work[TURNS_MAX]; /* per sample: time, and processor time of all threads */
@@ -119,11 +119,11 @@ static dkho_status stage_open(stage *s, const char *size, int64_t simplices) {
   for (int k = 0; k <= s->c->dim; k++) s->simplices += s->c->n[k];
   TRY(make_data(&s->d, s->c));
   TRY(config_resolve(&s->cfg, s->d, "", &options));
-  return oper_create(&s->o, s->d, &s->cfg.oper);
+  return operator_create(&s->o, s->d, &s->cfg.request);
 }
 
 static void stage_close(stage *s) {
-  oper_free(s->o);
+  operator_free(s->o);
   config_free(&s->cfg);
   dataset_free(s->d);
   cx_free(s->c);

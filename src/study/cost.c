@@ -151,7 +151,7 @@ dkho_status cost_and_rows(const char *run, const char *data, int threads, json_t
   *out = NULL;
   dkho_status s;
   TRY_GOTO(opened_model(&r, run, data, threads));
-  TRY_GOTO(honest_rows(r.d, r.cfg.oper.target, r.cfg.metrics, r.cfg.train_samples, DATA_TEST, r.threads, &rows));
+  TRY_GOTO(honest_rows(r.d, r.cfg.request.target, r.cfg.metrics, r.cfg.train_samples, DATA_TEST, r.threads, &rows));
   TRY_GOTO(cost_classical(r.d, r.threads, &classical));
   TRY_GOTO(cost_compare(&r, run, classical, &cost));
   *out = json_pack("{s:s, s:O, s:O}", "target", r.cfg.target, "rows", rows, "cost", cost);

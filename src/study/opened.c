@@ -16,8 +16,8 @@ static int is_file(const char *path) {
 static dkho_status opened_file(opened *r, const char *model, const char *data) {
   if (!data) return fail(DKHO_E_INPUT, "%s: a model file does not know where its data are; name the data set", model);
   TRY(dataset_open(&r->d, data));
-  TRY(oper_load(&r->o, model, pack_rebuild));
-  TRY(oper_matches(r->o, r->d));
+  TRY(operator_load(&r->o, model, pack_rebuild));
+  TRY(operator_matches(r->o, r->d));
   return config_of_model(&r->cfg, r->o, r->d);
 }
 
@@ -37,8 +37,8 @@ dkho_status opened_model(opened *r, const char *run, const char *data, int threa
   TRY(opened_config(r, run, data));
   if (!r->o) {
     snprintf(path, sizeof path, "%s/best.st", run);
-    TRY(oper_load(&r->o, path, pack_rebuild));
-    TRY(oper_matches(r->o, r->d));
+    TRY(operator_load(&r->o, path, pack_rebuild));
+    TRY(operator_matches(r->o, r->d));
   }
   TRY(pool_create(&r->threads, threads));
   return judge_create(&r->j, r->o, r->d, r->threads);
@@ -47,7 +47,7 @@ dkho_status opened_model(opened *r, const char *run, const char *data, int threa
 void opened_close(opened *r) {
   judge_free(r->j);
   pool_free(r->threads);
-  oper_free(r->o);
+  operator_free(r->o);
   config_free(&r->cfg);
   dataset_free(r->d);
   *r = (opened){0};
@@ -90,7 +90,7 @@ static dkho_status note_error(void *ctx, int complex, int64_t count, const int64
   replay *p = ctx;
   const data_field *t = &p->r->o->spec.field[p->r->o->target];
   (void)count;
-  p->found = metric_field_error(p->r->o->site[complex].c->n[t->degree] * t->channels, prediction,
+  p->found = metric_field_error(dataset_count(p->r->d, complex, t->degree) * t->channels, prediction,
                                 dataset_value(p->r->d, p->r->o->target, sample[0]));
   return DKHO_OK;
 }

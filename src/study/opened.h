@@ -11,7 +11,7 @@ enum { PATH_LIMIT = 4096 };
 typedef struct opened {
   dataset *d;
   run_config cfg;
-  oper *o; /* the selected model */
+  neural_operator *o; /* the selected model */
   pool *threads;
   judge *j;
 } opened;

@@ -68,7 +68,7 @@ done:
 
 /* A packed model, and its benchmark to make samples with. */
 typedef struct replay {
-  oper *o;
+  neural_operator *o;
   pool *threads;
   runner *run;
   const problem *p;
@@ -82,11 +82,11 @@ typedef struct replay {
 
 static dkho_status replay_open(replay *b, const char *path, int threads) {
   char resolution[16];
-  TRY(oper_load(&b->o, path, pack_rebuild));
+  TRY(operator_load(&b->o, path, pack_rebuild));
   TRY(pool_create(&b->threads, threads));
-  TRY(runner_create(&b->run, b->o, 0, ENGINE_PREDICT, b->threads));
+  TRY(runner_create(&b->run, b->o, ENGINE_PREDICT, b->threads));
   runner_bind(b->run, b->o->value);
-  b->c = b->o->site[0].c;
+  b->c = b->o->first->c;
   b->group = -1;
   TRY(origin(&b->o->spec.info, &b->p, resolution));
   TRY(problem_prepare(&b->state, b->p, b->c, b->o->spec.info.seed));
@@ -97,7 +97,7 @@ static void replay_close(replay *b) {
   if (b->p) problem_leave(b->p, b->work), b->p->release(b->state);
   runner_free(b->run);
   pool_free(b->threads);
-  oper_free(b->o);
+  operator_free(b->o);
   arena_free(&b->mem);
 }
 
@@ -289,10 +289,10 @@ done:
   return s;
 }
 
-static dkho_status write_packed(const oper *o, const json_t *training, const char *path, int force) {
+static dkho_status write_packed(const neural_operator *o, const json_t *training, const char *path, int force) {
   char *text = json_dumps(training, JSON_REAL_PRECISION(17));
   dkho_status s =
-      text ? oper_pack(o, text, path, force) : fail(DKHO_E_MEMORY, "no memory for a description of the training");
+      text ? operator_pack(o, text, path, force) : fail(DKHO_E_MEMORY, "no memory for a description of the training");
   free(text);
   return s;
 }

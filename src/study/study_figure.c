@@ -102,7 +102,7 @@ typedef struct best_sample {
 static dkho_status keep_best(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   best_sample *b = ctx;
   const data_field *t = &b->r->o->spec.field[b->r->o->target];
-  int64_t n = b->r->o->site[complex].c->n[t->degree] * t->channels;
+  int64_t n = dataset_count(b->r->d, complex, t->degree) * t->channels;
   for (int64_t i = 0; i < count && complex == 0; i++) {
     const float *p = prediction + i * n;
     double e = metric_field_error(n, p, dataset_value(b->r->d, b->r->o->target, sample[i]));

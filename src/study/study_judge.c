@@ -117,7 +117,7 @@ static dkho_status make_phase(study *s, const void *what, json_t **out) {
   json_t *other = st == DKHO_OK ? phase_json(&found) : NULL;
   phase_free(&found);
   if (st == DKHO_OK) st = opened_phase(&r, 0, &plain, &found);
-  if (st == DKHO_OK && study_draws(s, "phase")) st = study_phase_figure(s, r.o->site[0].c, &found);
+  if (st == DKHO_OK && study_draws(s, "phase")) st = study_phase_figure(s, r.o->first->c, &found);
   if (st == DKHO_OK && (*out = phase_json(&found))) {
     json_object_del(*out, "each");
     json_object_set_new(*out, "run", json_string(run->name));

@@ -113,22 +113,22 @@ static dkho_status start_training(subject *s) {
   TRY(params_slab(s->o->p, &s->value));
   memcpy(s->value, s->o->value, (size_t)s->o->p->size * sizeof *s->value);
   TRY(optim_create(&s->opt, s->o->p, &cfg, s->value, s->p));
-  TRY(runner_create(&s->train, s->o, 0, ENGINE_TRAIN, s->p));
+  TRY(runner_create(&s->train, s->o, ENGINE_TRAIN, s->p));
   s->train_bytes = mem_live_bytes() - before;
   runner_bind(s->train, s->value);
   return DKHO_OK;
 }
 
 static dkho_status start_predicting(subject *s) {
-  TRY(runner_create(&s->predict, s->o, 0, ENGINE_PREDICT, s->p));
+  TRY(runner_create(&s->predict, s->o, ENGINE_PREDICT, s->p));
   if (!MEM_NEW(s->out, SUBJECT_BATCH * s->extent)) return DKHO_E_MEMORY;
   runner_bind(s->predict, s->o->value);
   return DKHO_OK;
 }
 
-dkho_status subject_open(subject *s, const dataset *d, const oper *o, int threads, int predicting) {
+dkho_status subject_open(subject *s, const dataset *d, const neural_operator *o, int threads, int predicting) {
   const data_field *t = &o->spec.field[o->target];
-  *s = (subject){.d = d, .o = o, .samples = dataset_samples(d), .extent = o->site[0].c->n[t->degree] * t->channels};
+  *s = (subject){.d = d, .o = o, .samples = dataset_samples(d), .extent = o->first->c->n[t->degree] * t->channels};
   dkho_status st = kern_get(&s->k);
   if (st == DKHO_OK) st = pool_create(&s->p, threads);
   if (st == DKHO_OK) st = start_training(s);

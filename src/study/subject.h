@@ -10,7 +10,7 @@ enum { SUBJECT_BATCH = 16 };
 
 typedef struct subject {
   const dataset *d;
-  const oper *o;
+  const neural_operator *o;
   const kern *k;
   pool *p;
   runner *train, *predict;
@@ -23,7 +23,7 @@ typedef struct subject {
 } subject;
 
 /* predicting: also what predictions need. On failure the subject is closed. */
-dkho_status subject_open(subject *s, const dataset *d, const oper *o, int threads, int predicting);
+dkho_status subject_open(subject *s, const dataset *d, const neural_operator *o, int threads, int predicting);
 void subject_close(subject *s);
 /* A whole training step: gradients of the batch, clipping, AdamW, and what the kernels prepare from the new weights. */
 dkho_status subject_train(subject *s, int64_t batch);

@@ -4,7 +4,7 @@
 
 #include "f64/gradcheck.h"
 #include "mesh/generate.h"
-#include "model/dkho/dkho.h"
+#include "dkho_case.h"
 #include "model/dkho/kuramoto.h"
 
 /* Small complexes. In place of the Hodge stars they get random positive ones: the identities hold for every diagonal metric,
@@ -88,7 +88,7 @@ static inline void small_close(small *s) {
 
 static inline dkho_config small_config(const small *s, int target) {
   dkho_config f;
-  gc_ok(dkho_config_size("small", &f));
+  gc_ok(case_config("small", &f));
   f.h = 5;
   f.c = 2;
   f.layers = 2;
@@ -150,7 +150,7 @@ static inline void model_open(model *m, const small *x, dkho_config f) {
   gc_ok(dkho_declare(&f, m->c.p));
   gc_params(&m->c);
   gc_ok(geometry_create(&m->g, x->d, f.degrees - 1, f.target, &x->basis[f.target]));
-  gc_ok(dkho_record(&f, m->c.p, m->g, m->c.t, &m->net));
+  gc_ok(case_record(&f, m->c.p, m->g, m->c.t, &m->net));
   for (int k = 0; k < f.degrees; k++) gc_track(&m->c, m->net.feature[k], 1, 1);
   if (m->net.summary != VAR_NONE) gc_track(&m->c, m->net.summary, 1, 1);
   gc_track(&m->c, m->net.target, 1, 0);
@@ -227,7 +227,7 @@ static inline dkho_status build_and_drop(const small *x, const dkho_config *f) {
   TRY_GOTO(params_layout(p));
   TRY_GOTO(tape_create(&t, p));
   TRY_GOTO(geometry_create(&g, x->d, f->degrees - 1, f->target, &x->basis[f->target]));
-  TRY_GOTO(dkho_record(f, p, g, t, &net));
+  TRY_GOTO(case_record(f, p, g, t, &net));
   TRY_GOTO(engine_create(&e, t, ENGINE_TRAIN, net.loss, NULL));
 done:
   engine_free(e);

@@ -23,13 +23,11 @@
 enum { DKHO_LAYERS_MAX = 16, DKHO_SUBSTEPS_MAX = 16 };
 
 typedef enum { DKHO_FULL, DKHO_NO_DIRAC, DKHO_NO_PHASE, DKHO_NO_HARMONIC } dkho_variant;
-const char *dkho_variant_name(dkho_variant v); /* "full", "no_dirac", "no_phase", "no_harmonic" */
-dkho_status dkho_variant_parse(const char *name, dkho_variant *out);
+extern const char *const dkho_variant_names[]; /* "full", "no_dirac", "no_phase", "no_harmonic", NULL */
 
 /* θ at the start: zero; π tanh(rel_k(z_k⁰)); one learned c-vector per degree. */
 typedef enum { DKHO_ZERO, DKHO_DETERMINISTIC, DKHO_LEARNABLE } dkho_start;
-const char *dkho_start_name(dkho_start s); /* "zero", "deterministic", "random_learnable" */
-dkho_status dkho_start_parse(const char *name, dkho_start *out);
+extern const char *const dkho_start_names[]; /* "zero", "deterministic", "random_learnable", NULL */
 
 typedef struct dkho_config {
   int h, c, layers, substeps;
@@ -45,9 +43,6 @@ typedef struct dkho_config {
   double loss_eps;          /* the loss is ‖û - y‖ / max(‖y‖, loss_eps) */
 } dkho_config;
 
-/* h, c = 32, 2 ("small") or 64, 4 ("large"); 4 layers, 2 substeps, τ 0.02 + 0.15·sigmoid, lag 1, full, zero start, unit
- * metric; problem-dependent fields are zero. */
-dkho_status dkho_config_size(const char *size, dkho_config *out);
 /* Active degrees of a complex of dimension dim for a target of degree q: 0 … min(dim, 2), or all four when q = 3. */
 int dkho_active_degrees(int dim, int target);
 dkho_status dkho_check(const dkho_config *cfg);
@@ -68,11 +63,7 @@ typedef struct dkho_net {
   var up[DKHO_LAYERS_MAX][DKHO_SUBSTEPS_MAX][CX_DEGREES], down[DKHO_LAYERS_MAX][DKHO_SUBSTEPS_MAX][CX_DEGREES];
 } dkho_net;
 
-/* Records the model for a complex and marks in p what is live. Keeps `predicted`. p and g must outlive the tape. */
-dkho_status dkho_record(const dkho_config *cfg, params *p, const geometry *g, tape *t, dkho_net *net);
-
-/* Only what follows the decoder: ũ as an input (*raw, its cotangent wanted), projection, harmonic branch, loss. For a network
- * whose decoder output is computed elsewhere (dkho_fused.h). Marks nothing live. */
-dkho_status dkho_record_tail(const dkho_config *cfg, const geometry *g, tape *t, var *raw, dkho_net *net);
+/* Records the model for a complex; `predicted` is kept. g must outlive the tape. */
+dkho_status dkho_record(const dkho_config *cfg, const geometry *g, tape *t, dkho_net *net);
 
 #endif

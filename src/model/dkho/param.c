@@ -6,51 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const variant_name[] = {"full", "no_dirac", "no_phase", "no_harmonic"};
-static const char *const start_name[] = {"zero", "deterministic", "random_learnable"};
-
-static dkho_status parse(const char *what, const char *name, int count, const char *const *list, int *out) {
-  for (int i = 0; i < count; i++)
-    if (strcmp(list[i], name) == 0) {
-      *out = i;
-      return DKHO_OK;
-    }
-  return fail(DKHO_E_INPUT, "%s: found %s, expected one of %s, %s, %s%s%s", what, name, list[0], list[1], list[2],
-              count > 3 ? ", " : "", count > 3 ? list[3] : "");
-}
-
-const char *dkho_variant_name(dkho_variant v) {
-  return variant_name[v];
-}
-dkho_status dkho_variant_parse(const char *name, dkho_variant *out) {
-  int i = 0;
-  TRY(parse("variant", name, 4, variant_name, &i));
-  *out = (dkho_variant)i;
-  return DKHO_OK;
-}
-const char *dkho_start_name(dkho_start s) {
-  return start_name[s];
-}
-dkho_status dkho_start_parse(const char *name, dkho_start *out) {
-  int i = 0;
-  TRY(parse("start", name, 3, start_name, &i));
-  *out = (dkho_start)i;
-  return DKHO_OK;
-}
-
-dkho_status dkho_config_size(const char *size, dkho_config *out) {
-  int large = strcmp(size, "large") == 0;
-  if (!large && strcmp(size, "small") != 0) return fail(DKHO_E_INPUT, "size: found %s, expected small or large", size);
-  *out = (dkho_config){.h = large ? 64 : 32,
-                       .c = large ? 4 : 2,
-                       .layers = 4,
-                       .substeps = 2,
-                       .tau_lo = 0.02,
-                       .tau_range = 0.15,
-                       .lag_scale = 1,
-                       .loss_eps = 1e-6};
-  return DKHO_OK;
-}
+const char *const dkho_variant_names[] = {"full", "no_dirac", "no_phase", "no_harmonic", NULL};
+const char *const dkho_start_names[] = {"zero", "deterministic", "random_learnable", NULL};
 
 int dkho_active_degrees(int dim, int target) {
   return target == 3 ? 4 : (dim < 2 ? dim : 2) + 1;

@@ -210,7 +210,7 @@ static dkho_status fits(const dkho_config *f, const geometry *g) {
   return DKHO_OK;
 }
 
-dkho_status dkho_record(const dkho_config *f, params *p, const geometry *g, tape *t, dkho_net *net) {
+dkho_status dkho_record(const dkho_config *f, const geometry *g, tape *t, dkho_net *net) {
   recorder r = {f, g, t, net};
   var z[CX_DEGREES], z0[CX_DEGREES], theta[CX_DEGREES];
   TRY(fits(f, g));
@@ -233,17 +233,6 @@ dkho_status dkho_record(const dkho_config *f, params *p, const geometry *g, tape
   var in[3] = {z[f->target]};
   relation_view(&r, z[f->target], theta[f->target], in + 1);
   net->local = op_mlp(t, "dec", 3, in);
-  synthesise(f, g, t, net);
-  judge_output(f, g, t, net);
-  TRY(t->status);
-  return tape_mark_live(t, net->loss, p);
-}
-
-dkho_status dkho_record_tail(const dkho_config *f, const geometry *g, tape *t, var *raw, dkho_net *net) {
-  TRY(fits(f, g));
-  memset(net, 0xff, sizeof *net);
-  net->local = *raw = tape_input(t, g->n[f->target], f->channels);
-  tape_want_grad(t, *raw);
   synthesise(f, g, t, net);
   judge_output(f, g, t, net);
   return t->status;

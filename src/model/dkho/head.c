@@ -1,0 +1,204 @@
+/* head.c: see head.h. The harmonic branch is a small network of one row, so it runs in plain loops. */
+#include "model/dkho/head.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Places of NAME.lin1, NAME.norm, NAME.lin2 in the slab. */
+typedef struct mlp_places {
+  int64_t w1, b1, gain, shift, w2, b2;
+} mlp_places;
+
+/* One sample of the branch: x = g W_1 + b_1, xhat the normalised GELU(x), m the coefficients; and Hᵀ g_û. */
+typedef struct head_slot {
+  double *x, *hat, *g_hat, *m, *g_m;
+  double rstd;
+} head_slot;
+
+struct head {
+  int64_t n;         /* simplices of degree q */
+  int channels;      /* C */
+  int modes;         /* β; 0: no branch */
+  int summary, wide; /* extents of the branch: S, h */
+  double eps;
+  const real *h, *mh; /* N_q × β, borrowed */
+  mlp_places at;
+  const real *weights; /* borrowed */
+  head_slot *slot;
+  double *sums; /* per slot: β·C projections */
+  arena mem;
+};
+
+static int64_t find_place(const params *p, const char *name) {
+  int i = params_find(p, name);
+  assert(i >= 0);
+  return p->list[i].offset;
+}
+
+static dkho_status create_branch(head *h, const params *p, int slots) {
+  int64_t outs = (int64_t)h->modes * h->channels;
+  h->at = (mlp_places){find_place(p, "harm.lin1.w"), find_place(p, "harm.lin1.b"), find_place(p, "harm.norm.g"),
+                       find_place(p, "harm.norm.b"), find_place(p, "harm.lin2.w"), find_place(p, "harm.lin2.b")};
+  if (!ARENA_NEW(&h->mem, h->slot, slots) || !ARENA_NEW(&h->mem, h->sums, slots * outs)) return DKHO_E_MEMORY;
+  for (int i = 0; i < slots; i++) {
+    head_slot *s = &h->slot[i];
+    if (!ARENA_NEW(&h->mem, s->x, h->wide) || !ARENA_NEW(&h->mem, s->hat, h->wide) ||
+        !ARENA_NEW(&h->mem, s->g_hat, h->wide) || !ARENA_NEW(&h->mem, s->m, outs) || !ARENA_NEW(&h->mem, s->g_m, outs))
+      return DKHO_E_MEMORY;
+  }
+  return DKHO_OK;
+}
+
+dkho_status head_create(head **out, const dkho_config *cfg, const params *p, const geometry *g, int slots) {
+  head *h;
+  *out = NULL;
+  if (!MEM_NEW(h, 1)) return DKHO_E_MEMORY;
+  h->n = g->n[cfg->target], h->channels = cfg->channels, h->eps = cfg->loss_eps;
+  h->modes = cfg->variant == DKHO_NO_HARMONIC ? 0 : cfg->harmonic;
+  h->summary = cfg->summary, h->wide = cfg->h;
+  h->h = g->h, h->mh = g->mh;
+  dkho_status s = h->modes ? create_branch(h, p, slots) : DKHO_OK;
+  if (s == DKHO_OK)
+    *out = h;
+  else
+    head_free(h);
+  return s;
+}
+
+void head_free(head *h) {
+  if (!h) return;
+  arena_free(&h->mem);
+  mem_free(h);
+}
+
+void head_bind(head *h, const real *weights) {
+  h->weights = weights;
+}
+
+/* GELU(x) = x Φ(x), and its slope Φ(x) + x φ(x) */
+static double gelu(double x) {
+  return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
+}
+static double gelu_slope(double x) {
+  return 0.5 * (1 + erf(x * 0.70710678118654752440)) + x * exp(-0.5 * x * x) * 0.39894228040143267794;
+}
+
+/* m = harm(g): affine, GELU, layer norm, affine. */
+static void run_branch(const head *h, head_slot *s, const real *g) {
+  const real *w = h->weights;
+  int wide = h->wide, outs = h->modes * h->channels;
+  double mean = 0, spread = 0;
+  for (int j = 0; j < wide; j++) {
+    double sum = (double)w[h->at.b1 + j];
+    for (int i = 0; i < h->summary; i++) sum += (double)g[i] * (double)w[h->at.w1 + (int64_t)i * wide + j];
+    s->x[j] = sum;
+    s->hat[j] = gelu(sum);
+    mean += s->hat[j] / wide;
+  }
+  for (int j = 0; j < wide; j++) spread += (s->hat[j] - mean) * (s->hat[j] - mean) / wide;
+  s->rstd = 1 / sqrt(spread + 1e-5);
+  for (int j = 0; j < wide; j++) s->hat[j] = (s->hat[j] - mean) * s->rstd;
+  for (int o = 0; o < outs; o++) {
+    double sum = (double)w[h->at.b2 + o];
+    for (int j = 0; j < wide; j++)
+      sum += (s->hat[j] * (double)w[h->at.gain + j] + (double)w[h->at.shift + j]) *
+             (double)w[h->at.w2 + (int64_t)j * outs + o];
+    s->m[o] = sum;
+  }
+}
+
+/* out [β × C] = basisᵀ u */
+static void project(const head *h, const real *basis, const real *u, double *out) {
+  int modes = h->modes, channels = h->channels;
+  memset(out, 0, (size_t)modes * (size_t)channels * sizeof *out);
+  for (int64_t i = 0; i < h->n; i++)
+    for (int j = 0; j < modes; j++)
+      for (int c = 0; c < channels; c++)
+        out[j * channels + c] += (double)basis[i * modes + j] * (double)u[i * channels + c];
+}
+
+/* out ← u + basis · a, a [β × C]; out may be u. */
+static void add_modes(const head *h, const real *basis, const double *a, const real *u, real *out) {
+  int modes = h->modes, channels = h->channels;
+  for (int64_t i = 0; i < h->n; i++)
+    for (int c = 0; c < channels; c++) {
+      double sum = (double)u[i * channels + c];
+      for (int j = 0; j < modes; j++) sum += (double)basis[i * modes + j] * a[j * channels + c];
+      out[i * channels + c] = (real)sum;
+    }
+}
+
+/* out ← ũ + H (m - (M H)ᵀ ũ) */
+static void compose_output(head *h, int slot, const real *summary, const real *u, real *out) {
+  int outs = h->modes * h->channels;
+  if (!h->modes) {
+    if (out != u) memcpy(out, u, (size_t)(h->n * h->channels) * sizeof *out);
+    return;
+  }
+  double *a = h->sums + (int64_t)slot * outs;
+  run_branch(h, &h->slot[slot], summary);
+  project(h, h->mh, u, a);
+  for (int o = 0; o < outs; o++) a[o] = h->slot[slot].m[o] - a[o];
+  add_modes(h, h->h, a, u, out);
+}
+
+void head_predict(head *h, int slot, const real *summary, real *u) {
+  compose_output(h, slot, summary, u, u);
+}
+
+/* û stands in g_u until its cotangent (weight/(‖û - y‖ max(‖y‖, eps))) (û - y) takes its place; then the adjoint of the projection. */
+void head_loss(head *h, int slot, const real *summary, const real *u, const real *y, double weight, double *loss,
+               real *g_u) {
+  int64_t n = h->n * h->channels;
+  int outs = h->modes * h->channels;
+  double gap = 0, size = 0;
+  compose_output(h, slot, summary, u, g_u);
+  for (int64_t i = 0; i < n; i++) {
+    double e = (double)g_u[i] - (double)y[i];
+    gap += e * e;
+    size += (double)y[i] * (double)y[i];
+  }
+  double scale = fmax(sqrt(size), h->eps), slope = gap > 0 ? weight / (sqrt(gap) * scale) : 0;
+  *loss = sqrt(gap) / scale;
+  for (int64_t i = 0; i < n; i++) g_u[i] = (real)(slope * ((double)g_u[i] - (double)y[i]));
+  if (!h->modes) return;
+  double *g_m = h->slot[slot].g_m, *a = h->sums + (int64_t)slot * outs;
+  project(h, h->h, g_u, g_m); /* m enters as H m, ũ as ũ - H (M H)ᵀ ũ */
+  for (int o = 0; o < outs; o++) a[o] = -g_m[o];
+  add_modes(h, h->mh, a, g_u, g_u);
+}
+
+/* Through the last map and the norm's gain: g_hat ← ∂/∂xhat; its own parameters get their gradients. */
+static void collect_output(const head *h, const head_slot *s, double *g_hat, real *g) {
+  const real *w = h->weights;
+  int wide = h->wide, outs = h->modes * h->channels;
+  for (int o = 0; o < outs; o++) g[h->at.b2 + o] += (real)s->g_m[o];
+  for (int j = 0; j < wide; j++) {
+    double in = s->hat[j] * (double)w[h->at.gain + j] + (double)w[h->at.shift + j], g_in = 0;
+    for (int o = 0; o < outs; o++) {
+      int64_t at = h->at.w2 + (int64_t)j * outs + o;
+      g[at] += (real)(in * s->g_m[o]);
+      g_in += (double)w[at] * s->g_m[o];
+    }
+    g[h->at.gain + j] += (real)(g_in * s->hat[j]);
+    g[h->at.shift + j] += (real)g_in;
+    g_hat[j] = g_in * (double)w[h->at.gain + j];
+  }
+}
+
+/* xhat = (a - mean) rstd, a = GELU(x): g_a = rstd (g_hat - mean(g_hat) - xhat mean(g_hat xhat)). */
+void head_collect(head *h, int slot, const real *summary, real *g) {
+  if (!h->modes) return;
+  const head_slot *s = &h->slot[slot];
+  int wide = h->wide;
+  double *g_hat = s->g_hat, mean = 0, along = 0;
+  collect_output(h, s, g_hat, g);
+  for (int j = 0; j < wide; j++) mean += g_hat[j] / wide, along += g_hat[j] * s->hat[j] / wide;
+  for (int j = 0; j < wide; j++) {
+    double g_x = s->rstd * (g_hat[j] - mean - s->hat[j] * along) * gelu_slope(s->x[j]);
+    g[h->at.b1 + j] += (real)g_x;
+    for (int i = 0; i < h->summary; i++) g[h->at.w1 + (int64_t)i * wide + j] += (real)((double)summary[i] * g_x);
+  }
+}

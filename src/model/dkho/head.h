@@ -1,0 +1,23 @@
+/* head.h: what follows the decoder's output ũ (N_q × C): û = ũ - H (M H)ᵀ ũ + H harm(g), the loss ‖û - y‖ / max(‖y‖, eps), and the
+ * way back, by hand. The tape of dkho_record is the definition. Sums over simplices are taken in double, in storage order. */
+#ifndef MODEL_DKHO_HEAD_H
+#define MODEL_DKHO_HEAD_H
+
+#include "model/dkho/dkho.h"
+
+typedef struct head head;
+/* `slots`: samples whose gradients may be in flight. Parameters and geometry are borrowed. */
+dkho_status head_create(head **out, const dkho_config *cfg, const params *p, const geometry *g, int slots);
+void head_free(head *h);
+/* The weights of the coming calls, borrowed. */
+void head_bind(head *h, const real *weights);
+
+/* u ← û, in place. Different slots may be used by different threads. */
+void head_predict(head *h, int slot, const real *summary, real *u);
+/* *loss ← the loss of û against y, g_u ← weight · ∂loss/∂ũ. What the branch's own gradient needs stays in the slot. */
+void head_loss(head *h, int slot, const real *summary, const real *u, const real *y, double weight, double *loss,
+               real *g_u);
+/* g += the branch's gradients of the slot, after head_loss with the same summary. */
+void head_collect(head *h, int slot, const real *summary, real *g);
+
+#endif

@@ -1,0 +1,259 @@
+/* view.c: complexes as an operator sees them, made on demand. A view holds no buffers; a cache keeps a few that nobody holds, so that
+ * a data set of a thousand complexes needs the memory of some. Making one takes no lock; two threads that miss the same view make it
+ * twice, and one copy is thrown away. */
+#include "run/view_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { VIEWS_KEPT = 4 }; /* beside those that are held */
+
+static void view_free(complex_view *v) {
+  if (!v) return;
+  tape_free(v->t);
+  features_free(v->f);
+  geometry_free(v->g);
+  dec_free(v->metric);
+  cx_free(v->own);
+  mem_free(v);
+}
+
+/* Row-major n × count as the column-major basis that geometry wants. */
+static dkho_status column_basis(dec_basis *b, int64_t n, int64_t count, const double *rows) {
+  b->n = n, b->count = count;
+  if (!MEM_NEW(b->vec, n * count)) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < count; j++) b->vec[j * n + i] = rows[i * count + j];
+  return DKHO_OK;
+}
+
+static dkho_status copy_basis(dec_basis *b, const dec_basis *from) {
+  *b = (dec_basis){.n = from->n, .count = from->count};
+  if (!MEM_NEW(b->vec, b->n * b->count)) return DKHO_E_MEMORY;
+  memcpy(b->vec, from->vec, (size_t)(b->n * b->count) * sizeof *b->vec);
+  return DKHO_OK;
+}
+
+dkho_status view_basis(const neural_operator *o, const complex_view *v, dec_basis *b) {
+  int k = operator_target(o)->degree, unit = o->setup.metric == DEC_UNIT;
+  char name[64];
+  snprintf(name, sizeof name, "c%d/%s%d", v->complex, unit ? "harmonic" : "hodge_harmonic", k);
+  if (o->parts.harmonic[k].count && unit) return copy_basis(b, &o->parts.harmonic[k]);
+  const st_tensor *t = st_find(o->source, name);
+  if (!t) return dec_harmonic(v->metric, k, b);
+  int64_t n = v->c->n[k];
+  if (t->dtype != ST_F64 || t->rank != 2 || t->shape[0] != (uint64_t)n || t->shape[1] > (uint64_t)n)
+    return fail(DKHO_E_FORMAT, "%s: tensor '%s' is not a table of doubles with %lld rows", st_path(o->source), name,
+                (long long)n);
+  return column_basis(b, n, (int64_t)t->shape[1], t->data);
+}
+
+/* The compiled descriptors, from the statics in the source. */
+static dkho_status view_features(const neural_operator *o, complex_view *v) {
+  const double **array;
+  if (!MEM_NEW(array, o->spec.fields)) return DKHO_E_MEMORY;
+  dkho_status s = DKHO_OK;
+  for (int f = 0; s == DKHO_OK && f < o->spec.fields; f++) {
+    const data_field *field = &o->spec.field[f];
+    if (field->role != DATA_STATIC) continue;
+    if (o->parts.fixed) {
+      array[f] = o->parts.fixed[f];
+      continue;
+    }
+    char name[ST_NAME_MAX + 1];
+    const st_tensor *t;
+    int64_t shape[2] = {v->c->n[field->degree], field->channels};
+    snprintf(name, sizeof name, "c%d/static/%s", v->complex, field->name);
+    s = st_need(o->source, name, ST_F64, 2, shape, &t);
+    if (s == DKHO_OK) array[f] = t->data;
+  }
+  if (s == DKHO_OK)
+    s = features_create(&v->f, &o->spec.table, v->c, o->spec.fields, o->spec.field, array, o->profile, o->modes);
+  mem_free(array);
+  return s;
+}
+
+/* The complex: the data set's, the one made again for a packed file, or the model file's. */
+static dkho_status view_complex(const neural_operator *o, complex_view *v) {
+  char prefix[32];
+  if (o->d || o->parts.c) {
+    v->c = o->d ? dataset_cx(o->d, v->complex) : o->parts.c;
+    return DKHO_OK;
+  }
+  snprintf(prefix, sizeof prefix, "c%d/", v->complex);
+  TRY(cx_get(&v->own, o->source, prefix));
+  v->c = v->own;
+  return DKHO_OK;
+}
+
+/* Calculus, basis, geometry, descriptors. β is the first complex's, and the others must agree. */
+static dkho_status view_fill(const neural_operator *o, complex_view *v, int64_t *beta) {
+  int degree = operator_target(o)->degree;
+  dec_basis basis = {0};
+  TRY(view_complex(o, v));
+  TRY(dec_create(&v->metric, v->c, o->setup.metric));
+  if (o->harmonic) TRY(view_basis(o, v, &basis));
+  *beta = basis.count;
+  dkho_status s = geometry_create(&v->g, v->metric, o->setup.degrees - 1, degree, basis.count ? &basis : NULL);
+  dec_basis_free(&basis);
+  TRY(s);
+  return view_features(o, v);
+}
+
+static dkho_status view_new(const neural_operator *o, int complex, complex_view **out, int64_t *beta) {
+  complex_view *v;
+  *out = NULL;
+  if (!MEM_NEW(v, 1)) return DKHO_E_MEMORY;
+  v->complex = complex;
+  v->holders = 1;
+  dkho_status s = view_fill(o, v, beta);
+  if (s == DKHO_OK)
+    *out = v;
+  else
+    view_free(v);
+  return s;
+}
+
+/* ---- the cache; all under its lock ---- */
+
+static complex_view *cache_find(neural_operator *o, int complex) {
+  complex_view *v = o->cache.first;
+  while (v && v->complex != complex) v = v->next;
+  if (v) v->holders++, v->used = ++o->cache.clock;
+  return v;
+}
+
+static void cache_add(neural_operator *o, complex_view *v) {
+  v->used = ++o->cache.clock;
+  v->next = o->cache.first;
+  o->cache.first = v;
+}
+
+/* Frees what nobody holds but the VIEWS_KEPT used last. */
+static void cache_trim(neural_operator *o) {
+  for (;;) {
+    int idle = 0;
+    complex_view **oldest = NULL;
+    for (complex_view **at = &o->cache.first; *at; at = &(*at)->next) {
+      if ((*at)->holders) continue;
+      idle++;
+      if (!oldest || (*at)->used < (*oldest)->used) oldest = at;
+    }
+    if (idle <= VIEWS_KEPT) return;
+    complex_view *gone = *oldest;
+    *oldest = gone->next;
+    view_free(gone);
+  }
+}
+
+void view_cache_close(neural_operator *o) {
+  while (o->cache.first) {
+    complex_view *v = o->cache.first;
+    o->cache.first = v->next;
+    view_free(v);
+  }
+  pthread_mutex_destroy(&o->cache.lock);
+}
+
+/* ---- ---- */
+
+dkho_status view_prepare(neural_operator *o) {
+  complex_view *v;
+  int64_t beta;
+  TRY(view_new(o, 0, &v, &beta));
+  o->setup.harmonic = (int)beta;
+  cache_add(o, v);
+  o->first = v;
+  return DKHO_OK;
+}
+
+static dkho_status record_view(const neural_operator *o, complex_view *v) {
+  model_view seen = {v->c, v->metric, v->g, v->f};
+  return model_record(&o->setup, o->p, &seen, &v->t, &v->net);
+}
+
+dkho_status view_record(neural_operator *o) {
+  complex_view *v = o->cache.first; /* the only one yet */
+  TRY(record_view(o, v));
+  return tape_mark_live(v->t, v->net.loss, o->p);
+}
+
+/* A view that is not the first: it must fit the model as declared. */
+static dkho_status view_fits(const neural_operator *o, const complex_view *v, int64_t beta) {
+  int64_t expected = o->setup.harmonic;
+  if (o->harmonic && o->setup.summary > 0 && beta != expected)
+    return fail(DKHO_E_INPUT,
+                "complex %d has %lld harmonic fields of degree %d, complex 0 has %lld: one model cannot serve both",
+                v->complex, (long long)beta, o->setup.target, (long long)expected);
+  return DKHO_OK;
+}
+
+static dkho_status make_view(const neural_operator *o, int complex, complex_view **out) {
+  int64_t beta;
+  complex_view *v;
+  TRY(view_new(o, complex, &v, &beta));
+  dkho_status s = view_fits(o, v, beta);
+  if (s == DKHO_OK) s = record_view(o, v);
+  if (s == DKHO_OK)
+    *out = v;
+  else
+    view_free(v);
+  return s;
+}
+
+/* The cache is no part of what an operator is: const callers may share it. */
+static neural_operator *unlocked(const neural_operator *o) {
+  union {
+    const neural_operator *from;
+    neural_operator *to;
+  } u = {o};
+  return u.to;
+}
+
+dkho_status operator_hold(const neural_operator *shared, int complex, const complex_view **out) {
+  neural_operator *o = unlocked(shared);
+  complex_view *made = NULL;
+  *out = NULL;
+  pthread_mutex_lock(&o->cache.lock);
+  complex_view *v = cache_find(o, complex);
+  pthread_mutex_unlock(&o->cache.lock);
+  if (!v) {
+    TRY(make_view(o, complex, &made));
+    pthread_mutex_lock(&o->cache.lock);
+    v = cache_find(o, complex); /* somebody else may have been faster */
+    if (!v) {
+      cache_add(o, v = made);
+      made = NULL;
+    }
+    pthread_mutex_unlock(&o->cache.lock);
+    view_free(made);
+  }
+  *out = v;
+  return DKHO_OK;
+}
+
+void operator_release(const neural_operator *shared, const complex_view *held) {
+  neural_operator *o = unlocked(shared);
+  if (!held) return;
+  pthread_mutex_lock(&o->cache.lock);
+  for (complex_view *v = o->cache.first; v; v = v->next)
+    if (v == held) v->holders--;
+  cache_trim(o);
+  pthread_mutex_unlock(&o->cache.lock);
+}
+
+dkho_status view_check_complexes(neural_operator *o, int *dim) {
+  if (o->parts.c) {
+    *dim = o->parts.c->dim;
+    return DKHO_OK;
+  }
+  for (int i = 0; i < o->complexes; i++) {
+    complex_view v = {.complex = i};
+    TRY(view_complex(o, &v));
+    int found = v.c->dim;
+    cx_free(v.own);
+    if (i == 0) *dim = found;
+    if (found != *dim) return fail(DKHO_E_FORMAT, "complex %d has dimension %d, the first has %d", i, found, *dim);
+  }
+  return DKHO_OK;
+}
