@@ -218,6 +218,47 @@ static void test_exactness(void **state) {
   run_free(&r), bench_free(&b);
 }
 
+/* Means around vertices, standardised statics, and rows for one reader. */
+static void test_readers(void **state) {
+  (void)state;
+  static const data_field fields[] = {{.name = "w", .role = DATA_INPUT, .degree = 3, .channels = 1, .scale = 1},
+                                      {.name = "s", .role = DATA_STATIC, .degree = 0, .channels = 1, .scale = 1}};
+  static const feat_row rows[] = {{"common", 0, FEAT_NATIVE, "s"},
+                                  {"common", 3, FEAT_NATIVE, "w"},
+                                  {"around", 0, FEAT_NATIVE, "for(someone, around(w))"},
+                                  {"unit", 0, FEAT_NATIVE, " for ( someone , unit(s) ) "}};
+  const feat_table t = {4, 0, rows, NULL};
+  cx *c = tetrahedra();
+  double still[64];
+  float w[64];
+  for (int64_t i = 0; i < c->n[0]; i++) still[i] = (double)(i * i % 5);
+  for (int64_t i = 0; i < c->n[3]; i++) w[i] = (float)(1 + i);
+  const double *array[] = {NULL, still};
+  const float *in[] = {w};
+  features *f;
+  static const char *const reader[] = {NULL, "nobody", "someone"};
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(features_create_for(&f, &t, reader[i], c, 2, fields, array, FEAT_NATIVE, 1), DKHO_OK);
+    assert_int_equal(features_width(f, 0), i == 2 ? 2 : 1);
+    assert_int_equal(features_width(f, 3), 1);
+    if (i < 2) features_free(f);
+  }
+  real out0[128], out3[64], summary[1], *out[CX_DEGREES] = {out0, NULL, NULL, out3}, work[512];
+  assert_true(features_work_size(f) <= 512);
+  features_eval(f, in, NULL, work, out, summary);
+  double mean = 0, square = 0;
+  for (int64_t v = 0; v < c->n[0]; v++) {
+    double sum = 0, count = 0;
+    for (int64_t i = 0; i < 4 * c->n[3]; i++)
+      if (c->vert[3][i] == v) sum += (double)w[i / 4], count++;
+    assert_true(fabs((double)out0[2 * v] - sum / count) < 1e-6);
+    mean += (double)out0[2 * v + 1], square += (double)(out0[2 * v + 1] * out0[2 * v + 1]);
+  }
+  assert_true(fabs(mean) < 1e-5 && fabs(square / (double)c->n[0] - 1) < 1e-5);
+  features_free(f);
+  cx_free(c);
+}
+
 /* The column map puts static, sample and summary values together to the full rows, bit for bit; what the work array
  * holds before does not matter. */
 static void test_compact(void **state) {
@@ -278,6 +319,12 @@ static const struct {
     {0, "g", "has degree -1, expected 0 (a number per sample; use broadcast)"},
     {2, "d(K2)", "d() of something that has no coboundary"},
     {0, "dt(f)", "dt() takes a cochain of degree 1 or more"},
+    {0, "around(f)", "around() takes a cochain of degree 1 or more"},
+    {0, "unit(f)", "unit() takes something static"},
+    {0, "for(f)", "for() takes a name and an expression"},
+    {0, "for(a, f", "for() without its closing bracket"},
+    {0, "for(a, f) g", "unexpected text"},
+    {0, "for(a, for(b, f))", "no operation is called for"},
     {0, "d(g)", "d() of something that has no coboundary"},
     {1, "mean(d(f), 1)", "mean() and integral() take a vertex field"},
     {2, "mean(f, 3)", "3 is not a whole number from 1 to 2"},
@@ -435,10 +482,10 @@ static void test_generic(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_widths),     cmocka_unit_test(test_darcy_values),     cmocka_unit_test(test_torus_values),
-      cmocka_unit_test(test_floors),     cmocka_unit_test(test_linearity),        cmocka_unit_test(test_exactness),
-      cmocka_unit_test(test_compact),    cmocka_unit_test(test_classes),          cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_bad_values), cmocka_unit_test(test_summary_refusals), cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_generic)};
+      cmocka_unit_test(test_widths),    cmocka_unit_test(test_darcy_values), cmocka_unit_test(test_torus_values),
+      cmocka_unit_test(test_floors),    cmocka_unit_test(test_linearity),    cmocka_unit_test(test_readers),
+      cmocka_unit_test(test_exactness), cmocka_unit_test(test_compact),      cmocka_unit_test(test_classes),
+      cmocka_unit_test(test_refusals),  cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_summary_refusals),
+      cmocka_unit_test(test_no_memory), cmocka_unit_test(test_generic)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,31 @@ static void test_widths(void **state) {
   }
 }
 
+/* What networks on vertices read: natively the varying field, conditioned all that is known of it. */
+static void test_reader_widths(void **state) {
+  (void)state;
+  static const struct {
+    const problem *p;
+    const char *reader;
+    int native, conditioned;
+  } expected[] = {{&problem_darcy, "vertex", 12, 37},
+                  {&problem_darcy, "point", 12, 37},
+                  {&problem_torus, "point", 1, 35},
+                  {&problem_torus, "vertex", 4, 32},
+                  {&problem_cavity, "point", 1, 32}};
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    const problem *p = expected[i].p;
+    int width[2][CX_DEGREES], common[CX_DEGREES], summary;
+    for (int full = 0; full < 2; full++)
+      assert_ok(feat_widths_for(&p->table, expected[i].reader, p->dim, p->fields, p->field,
+                                full ? FEAT_SUMMARY : FEAT_NATIVE, 16, width[full], &summary));
+    assert_ok(feat_widths(&p->table, p->dim, p->fields, p->field, FEAT_SUMMARY, 16, common, &summary));
+    assert_int_equal(width[0][0], expected[i].native);
+    assert_int_equal(width[1][0], expected[i].conditioned);
+    assert_int_equal(width[1][1], common[1]);
+  }
+}
+
 /* The training modes of a recipe: 8 for the torus's vertex target alone. */
 static void test_recipes(void **state) {
   (void)state;
@@ -197,6 +222,7 @@ static void test_reaction_bounds(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_widths),
+      cmocka_unit_test(test_reader_widths),
       cmocka_unit_test(test_recipes),
       cmocka_unit_test(test_heat_converges),
       cmocka_unit_test(test_heat_steady),

@@ -15,6 +15,7 @@ size_t feat_node_size(const feat_graph *g, const cx *c, int i) {
   size_t size = (size_t)extent(c, n->degree) * (size_t)n->channels;
   /* heat keeps two states beside its output */
   if (n->op == OP_HEAT) size += 2 * (size_t)c->n[0] * (size_t)g->node[n->arg[0]].channels;
+  if (n->op == OP_AROUND) size += (size_t)c->n[0]; /* and around its counts */
   return size;
 }
 
@@ -186,6 +187,34 @@ static void eval_lift(const feat_run *r, const feat_node *n, const real *g, cons
   }
 }
 
+/* y_v = mean of x over the k-simplices that contain v, 0 where there are none. */
+static void eval_around(const feat_run *r, const feat_node *n, const real *x, real *y) {
+  int k = r->g->node[n->arg[0]].degree, ch = n->channels;
+  int64_t n0 = r->c->n[0];
+  real *count = y + n0 * ch;
+  memset(y, 0, (size_t)(n0 * (ch + 1)) * sizeof *y);
+  for (int64_t i = 0; i < r->c->n[k]; i++)
+    for (int j = 0; j <= k; j++) {
+      int64_t v = r->c->vert[k][i * (k + 1) + j];
+      count[v] += 1;
+      for (int q = 0; q < ch; q++) y[v * ch + q] += x[i * ch + q];
+    }
+  for (int64_t v = 0; v < n0; v++)
+    for (int q = 0; count[v] > 1 && q < ch; q++) y[v * ch + q] /= count[v];
+}
+
+/* Columns (x - mean)/(population std + 1e-6). */
+static void eval_unit(const feat_run *r, const feat_node *n, const real *x, real *y) {
+  int64_t rows = r->c->n[n->degree];
+  int ch = n->channels;
+  for (int q = 0; q < ch; q++) {
+    double mean = 0, square = 0;
+    for (int64_t i = 0; i < rows; i++) mean += (double)x[i * ch + q] / (double)rows;
+    for (int64_t i = 0; i < rows; i++) square += pow((double)x[i * ch + q] - mean, 2) / (double)rows;
+    for (int64_t i = 0; i < rows; i++) y[i * ch + q] = (real)(((double)x[i * ch + q] - mean) / (sqrt(square) + 1e-6));
+  }
+}
+
 static void eval_weight(const feat_run *r, const feat_node *n, const real *x, real *y) {
   double total = 0;
   for (int64_t i = 0; i < r->c->n[n->degree]; i++) total += (double)x[i];
@@ -269,6 +298,12 @@ void feat_node_eval(const feat_run *r, int i) {
     break;
   case OP_LIFT:
     eval_lift(r, n, x[0], x[1], y);
+    break;
+  case OP_AROUND:
+    eval_around(r, n, x[0], y);
+    break;
+  case OP_UNIT:
+    eval_unit(r, n, x[0], y);
     break;
   case OP_ZERO:
     break; /* constants start at zero */

@@ -19,6 +19,8 @@ typedef enum {
   OP_HEAT,
   OP_LIFT,
   OP_ZERO,
+  OP_AROUND,
+  OP_UNIT,
   OP_WEIGHT, /* a static, normalised to sum 1 */
   OP_AVERAGE,
   OP_MOMENT,
@@ -67,9 +69,11 @@ typedef struct feat_graph {
   arena mem;
 } feat_graph;
 
-/* Compiles summaries and the rows of the profile. On failure the graph is freed and the text names the row. */
-dkho_status feat_graph_build(feat_graph *g, const feat_table *t, int dim, int fields, const data_field *field,
-                             feat_profile profile, int modes);
+/* Compiles summaries and the rows of the profile that the reader (NULL: none in particular) sees; FEAT_EVERY_READER: all rows. On
+ * failure the graph is freed and the text names the row. */
+#define FEAT_EVERY_READER ""
+dkho_status feat_graph_build(feat_graph *g, const feat_table *t, const char *reader, int dim, int fields,
+                             const data_field *field, feat_profile profile, int modes);
 void feat_graph_free(feat_graph *g);
 
 /* What evaluation would otherwise work out again for every sample; only what some node of the graph needs. */

@@ -218,6 +218,8 @@ static const struct {
            {"heat", "en+", OP_HEAT},
            {"lift", "ee", OP_LIFT},
            {"zero", "nn", OP_ZERO},
+           {"around", "e", OP_AROUND},
+           {"unit", "e", OP_UNIT},
            {"value", "e", OP_GLOBAL},
            {"average", "ew", OP_AVERAGE},
            {"moment", "ewe", OP_MOMENT},
@@ -283,6 +285,13 @@ static dkho_status apply(parser *p, size_t which, const value *v, int count, val
     break;
   case OP_LIFT:
     TRY(shape_lift(p, &n, &a, &b));
+    break;
+  case OP_AROUND:
+    TRY(need(p, a.degree >= 1, "around() takes a cochain of degree 1 or more"));
+    n.degree = 0;
+    break;
+  case OP_UNIT:
+    TRY(need(p, a.degree >= 0 && a.constant, "unit() takes something static"));
     break;
   default:
     TRY(shape_summary(p, &n, &a, v, count));
@@ -373,20 +382,62 @@ static dkho_status broadcast(feat_graph *g, const char *text, feat_out *o, int *
   return *p.at ? bad(&p, "unexpected text") : DKHO_OK;
 }
 
-static dkho_status compile_row(feat_graph *g, int i) {
+/* for(READER, e): the reader's name and e, copied; other texts: no name, and the text as it is. */
+static dkho_status split_reader(feat_graph *g, const char *text, const char **reader, const char **expr) {
+  parser p = {.g = g, .text = text, .at = text};
+  const char *from, *rest;
+  char *copy;
+  int length = word(&p, &from);
+  *reader = NULL;
+  *expr = text;
+  blanks(&p);
+  if (!same("for", from, length) || *p.at != '(') return DKHO_OK;
+  p.at++;
+  length = word(&p, &from);
+  blanks(&p);
+  if (!length || *p.at != ',') return bad(&p, "for() takes a name and an expression");
+  rest = p.at + 1;
+  const char *end = strrchr(rest, ')');
+  if (!end) return bad(&p, "for() without its closing bracket");
+  for (p.at = end + 1; *p.at; p.at++)
+    if (!isspace((unsigned char)*p.at)) return bad(&p, "unexpected text");
+  if (!(copy = arena_take(&g->mem, (size_t)(length + (end - rest)) + 2, 1))) return DKHO_E_MEMORY;
+  memcpy(copy, from, (size_t)length);
+  memcpy(copy + length + 1, rest, (size_t)(end - rest));
+  *reader = copy;
+  *expr = copy + length + 1;
+  return DKHO_OK;
+}
+
+/* Whether the reader sees row i. */
+static dkho_status sees_row(feat_graph *g, const char *reader, int i, const char **expr, int *sees) {
+  const feat_table *t = g->table;
+  const char *own, *other, *text;
+  TRY(split_reader(g, t->row[i].expr, &own, expr));
+  *sees = reader && *reader == 0 ? 1 : own ? reader && strcmp(own, reader) == 0 : 1;
+  if (own || !reader || *reader == 0) return DKHO_OK;
+  for (int j = 0; *sees && j < t->rows; j++) {
+    if (t->row[j].degree != t->row[i].degree) continue;
+    TRY(split_reader(g, t->row[j].expr, &other, &text));
+    *sees = !(other && strcmp(other, reader) == 0);
+  }
+  return DKHO_OK;
+}
+
+static dkho_status compile_row(feat_graph *g, int i, const char *expr) {
   const feat_row *row = &g->table->row[i];
   feat_out *o = &g->out[g->outs];
   *o = (feat_out){.row = i, .degree = row->degree};
   if (row->degree < 0 || row->degree > g->dim)
     return fail(DKHO_E_INPUT, "degree %d of a complex of dimension %d", row->degree, g->dim);
   int is;
-  TRY(broadcast(g, row->expr, o, &is));
+  TRY(broadcast(g, expr, o, &is));
   if (!is) {
-    TRY(whole(g, row->expr, &o->node));
+    TRY(whole(g, expr, &o->node));
     const feat_node *n = &g->node[o->node];
     if (n->degree != row->degree) {
       const char *hint = n->degree < 0 ? " (a number per sample; use broadcast)" : "";
-      return fail(DKHO_E_INPUT, "expression \"%.200s\" has degree %d, expected %d%s", row->expr, n->degree, row->degree,
+      return fail(DKHO_E_INPUT, "expression \"%.200s\" has degree %d, expected %d%s", expr, n->degree, row->degree,
                   hint);
     }
     o->width = n->channels;
@@ -416,8 +467,8 @@ static dkho_status compile_summary(feat_graph *g, int i) {
   return DKHO_OK;
 }
 
-dkho_status feat_graph_build(feat_graph *g, const feat_table *t, int dim, int fields, const data_field *field,
-                             feat_profile profile, int modes) {
+dkho_status feat_graph_build(feat_graph *g, const feat_table *t, const char *reader, int dim, int fields,
+                             const data_field *field, feat_profile profile, int modes) {
   *g = (feat_graph){.table = t, .dim = dim, .modes = modes, .fields = fields, .field = field};
   dkho_status s = DKHO_OK;
   if (t->rows > FEAT_ROWS_MAX || t->summaries > FEAT_ROWS_MAX)
@@ -430,8 +481,11 @@ dkho_status feat_graph_build(feat_graph *g, const feat_table *t, int dim, int fi
     if (s != DKHO_OK) fail_prefix(s, "descriptors: summary \"%.60s\"", t->summary[i].name);
   }
   for (int i = 0; s == DKHO_OK && i < t->rows; i++) {
+    const char *expr;
+    int sees = 0;
     if (t->row[i].group > profile) continue;
-    s = compile_row(g, i);
+    s = sees_row(g, reader, i, &expr, &sees);
+    if (s == DKHO_OK && sees) s = compile_row(g, i, expr);
     if (s != DKHO_OK) fail_prefix(s, "descriptors: row %d \"%.60s\"", i, t->row[i].name);
   }
   if (s != DKHO_OK) feat_graph_free(g);

@@ -28,20 +28,25 @@ dkho_status feat_profile_parse(const char *name, feat_profile *out) {
 
 dkho_status feat_check(const feat_table *t, int dim, int fields, const data_field *field) {
   feat_graph g;
-  TRY(feat_graph_build(&g, t, dim, fields, field, FEAT_SUMMARY, -1));
+  TRY(feat_graph_build(&g, t, FEAT_EVERY_READER, dim, fields, field, FEAT_SUMMARY, -1));
+  feat_graph_free(&g);
+  return DKHO_OK;
+}
+
+dkho_status feat_widths_for(const feat_table *t, const char *reader, int dim, int fields, const data_field *field,
+                            feat_profile profile, int modes, int width[CX_DEGREES], int *summary) {
+  feat_graph g;
+  TRY(feat_graph_build(&g, t, reader, dim, fields, field, profile, modes));
+  for (int k = 0; k < CX_DEGREES; k++) width[k] = 0;
+  for (int i = 0; i < g.outs; i++) width[g.out[i].degree] += g.out[i].width;
+  *summary = g.summary_width;
   feat_graph_free(&g);
   return DKHO_OK;
 }
 
 dkho_status feat_widths(const feat_table *t, int dim, int fields, const data_field *field, feat_profile profile,
                         int modes, int width[CX_DEGREES], int *summary) {
-  feat_graph g;
-  TRY(feat_graph_build(&g, t, dim, fields, field, profile, modes));
-  for (int k = 0; k < CX_DEGREES; k++) width[k] = 0;
-  for (int i = 0; i < g.outs; i++) width[g.out[i].degree] += g.out[i].width;
-  *summary = g.summary_width;
-  feat_graph_free(&g);
-  return DKHO_OK;
+  return feat_widths_for(t, NULL, dim, fields, field, profile, modes, width, summary);
 }
 
 struct features {
@@ -165,6 +170,11 @@ static dkho_status keep_fields(features *f, int fields, const data_field *field,
 
 dkho_status features_create(features **out, const feat_table *t, const cx *c, int fields, const data_field *field,
                             const double *const *array, feat_profile profile, int modes) {
+  return features_create_for(out, t, NULL, c, fields, field, array, profile, modes);
+}
+
+dkho_status features_create_for(features **out, const feat_table *t, const char *reader, const cx *c, int fields,
+                                const data_field *field, const double *const *array, feat_profile profile, int modes) {
   assert((int)profile >= 0 && profile < FEAT_GROUPS && modes >= 1);
   TRY(feat_check(t, c->dim, fields, field));
   features *f = mem_alloc(1, sizeof *f);
@@ -173,7 +183,7 @@ dkho_status features_create(features **out, const feat_table *t, const cx *c, in
   data_field *own;
   dkho_status s;
   TRY_GOTO(keep_fields(f, fields, field, &own));
-  TRY_GOTO(feat_graph_build(&f->g, t, c->dim, fields, own, profile, modes));
+  TRY_GOTO(feat_graph_build(&f->g, t, reader, c->dim, fields, own, profile, modes));
   f->g.table = NULL; /* borrowed for the build only */
   TRY_GOTO(lay_columns(f));
   TRY_GOTO(feat_prepare(&f->prep, &f->mem, &f->g, c));

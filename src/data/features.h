@@ -13,7 +13,10 @@
  *   heat(e, a, n1, …)    v ← v - a d0ᵀd0 v from v = e; the states after n1 < n2 < … steps, ch each
  *   lift(G, S)           Σ_j G_j S_j: globals onto the indicator columns of static S
  *   zero(j, n)           n columns of zeros of degree j
+ *   around(e)            mean over the k-simplices at each vertex
+ *   unit(S)              columns of static S less their mean, over their standard deviation + 1e-6
  *   broadcast(s1, …)     summary entries, the same number on every simplex (a row's whole expression only)
+ *   for(READER, e)       the row e for models that read as READER, a free name (a row's whole expression only)
  * Summary entries, one row of numbers per sample; w is a static weight with one channel or the number 1 (equal weights),
  * normalised to sum 1; add and floor may be left out (0):
  *   value(G)             the values of global field G, scaled
@@ -54,6 +57,9 @@ typedef struct feat_table {
   const feat_summary *summary;
 } feat_table;
 
+/* Readers: on a degree where a table has rows for(READER, …), a model of that reader sees those rows alone; on other degrees, and
+ * without a reader (NULL), it sees the rows that are for nobody in particular. */
+
 /* Checks every expression against the fields (unknown names, degrees, channels, targets) without any data. `dim` is
  * the complex's. The text names the row. */
 dkho_status feat_check(const feat_table *t, int dim, int fields, const data_field *field);
@@ -61,6 +67,8 @@ dkho_status feat_check(const feat_table *t, int dim, int fields, const data_fiel
 /* Columns per degree and the width of the summary under a profile, without any data. */
 dkho_status feat_widths(const feat_table *t, int dim, int fields, const data_field *field, feat_profile profile,
                         int modes, int width[CX_DEGREES], int *summary);
+dkho_status feat_widths_for(const feat_table *t, const char *reader, int dim, int fields, const data_field *field,
+                            feat_profile profile, int modes, int width[CX_DEGREES], int *summary);
 
 /* The usual descriptors for a user's own data, put together from the fields that are there (degrees 0 … top): inputs as
  * values, and as differences or integrals on the other degrees, vertex inputs as means there too; globals everywhere; statics on their own degree, and
@@ -88,6 +96,8 @@ typedef struct feat_column {
  * read here and not kept. `modes` serves modes(); a static with fewer columns is refused. c is borrowed. */
 dkho_status features_create(features **out, const feat_table *t, const cx *c, int fields, const data_field *field,
                             const double *const *array, feat_profile profile, int modes);
+dkho_status features_create_for(features **out, const feat_table *t, const char *reader, const cx *c, int fields,
+                                const data_field *field, const double *const *array, feat_profile profile, int modes);
 void features_free(features *f);
 
 int features_top(const features *f);                               /* highest degree with a column, at least 0 */

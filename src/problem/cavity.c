@@ -67,6 +67,12 @@ static const feat_row rows[] = {
     {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
     {"d1 d0 of the heated source, zero", 2, FEAT_DIFFUSION, "zero(2, 4)"},
     {"summary", 2, FEAT_SUMMARY, "broadcast(mean, moment)"},
+    /* networks on vertices with raw coordinates of their own: 1 … 32 columns */
+    {"source", 0, FEAT_NATIVE, "for(point, rho)"},
+    {"boundary", 0, FEAT_BOUNDARY, "for(point, unit(boundary0))"},
+    {"spectral encoding", 0, FEAT_SPECTRAL, "for(point, unit(spectral0))"},
+    {"heated source", 0, FEAT_DIFFUSION, "for(point, heat(rho, 0.025, 1, 2, 3, 4))"},
+    {"summary", 0, FEAT_SUMMARY, "for(point, broadcast(mean, moment))"},
 };
 static const feat_summary summaries[] = {
     {"mean", "average(rho, weight)"},

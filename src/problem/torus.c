@@ -66,6 +66,21 @@ static const feat_row rows[] = {
     {"normal", 2, FEAT_NATIVE, "normal"},
     {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
     {"summary", 2, FEAT_SUMMARY, "broadcast(energy, scale, fourier)"},
+    /* networks on vertices with raw coordinates of their own: 1 … 35 columns */
+    {"concentration", 0, FEAT_NATIVE, "for(point, u0)"},
+    {"divergence of the velocity", 0, FEAT_BOUNDARY, "for(point, unit(divergence))"},
+    {"divergence of the transport", 0, FEAT_BOUNDARY, "for(point, dt(flux(u0, velocity)))"},
+    {"speed", 0, FEAT_BOUNDARY, "for(point, unit(speed))"},
+    {"mean circulation of the transport", 0, FEAT_BOUNDARY, "for(point, around(d(flux(u0, velocity))))"},
+    {"spectral encoding", 0, FEAT_SPECTRAL, "for(point, unit(spectral0))"},
+    {"heated concentration", 0, FEAT_DIFFUSION, "for(point, heat(u0, 0.03, 1, 2))"},
+    {"summary", 0, FEAT_SUMMARY, "for(point, broadcast(mean, energy, scale, gradscale, fourier))"},
+    /* networks on vertices that predict on edges or faces: 4 … 16+P columns */
+    {"concentration", 0, FEAT_NATIVE, "for(vertex, u0)"},
+    {"position", 0, FEAT_NATIVE, "for(vertex, position0)"},
+    {"spectral encoding", 0, FEAT_SPECTRAL, "for(vertex, modes(spectral0))"},
+    {"heated concentration", 0, FEAT_DIFFUSION, "for(vertex, heat(u0, 0.03, 1, 2))"},
+    {"summary", 0, FEAT_SUMMARY, "for(vertex, broadcast(mean, energy, fourier))"},
 };
 static const feat_summary summaries[] = {
     {"mean", "average(u0, weight)"},
