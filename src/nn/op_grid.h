@@ -41,4 +41,7 @@ var op_sample(tape *t, var grid, int points_per_axis, var at);
  * [N × C]; differentiable in both. */
 var op_splat(tape *t, var f, int points_per_axis, var at);
 
+/* The mean of f [N × C] over the points whose nearest cell this is (half to even), 0 without any. at gets no gradient. */
+var op_nearest(tape *t, var f, int points_per_axis, var at);
+
 #endif

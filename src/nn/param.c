@@ -86,14 +86,21 @@ void params_add_norm(params *p, const char *name, int64_t width) {
   params_add_vector(p, joined(full, name, ".b"), width, INIT_CONST, 0);
 }
 
+void params_add_modes(params *p, const char *name, int64_t modes, int64_t in, int64_t out) {
+  int before = p->count;
+  params_add(p, name, 3, (const int64_t[]){modes, 2 * in, out}, INIT_POSITIVE, 1 / ((double)in * (double)out));
+  if (p->count > before) p->list[before].paired = 1;
+}
+
 dkho_status params_layout(params *p) {
   if (p->status != DKHO_OK) return p->status;
   if (p->count == 0) return fail(DKHO_E_INPUT, "a model without parameters");
-  p->size = p->total = 0;
+  p->size = p->total = p->reals = 0;
   for (int i = 0; i < p->count; i++) {
     param *q = &p->list[i];
     q->offset = p->size;
-    p->total += q->count;
+    p->total += q->paired ? q->count / 2 : q->count;
+    p->reals += q->count;
     p->size += (q->count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
   }
   return DKHO_OK;
@@ -116,6 +123,26 @@ dkho_status params_slab(const params *p, real **out) {
   return MEM_NEW(*out, p->size) ? DKHO_OK : DKHO_E_MEMORY;
 }
 
+/* Gram–Schmidt, twice over for rounding, on `count` vectors of n entries: entry j of vector i at i·step + j·stride. Without
+ * memory of its own. */
+static void orthogonalise(int64_t count, int64_t n, int64_t step, int64_t stride, double length, real *x) {
+  for (int64_t i = 0; i < count; i++) {
+    real *v = x + i * step;
+    for (int64_t k = 0; k < 2 * i; k++) {
+      const real *u = x + k % i * step;
+      double dot = 0, square = 0;
+      for (int64_t j = 0; j < n; j++) {
+        dot += (double)u[j * stride] * (double)v[j * stride];
+        square += (double)u[j * stride] * (double)u[j * stride];
+      }
+      for (int64_t j = 0; j < n; j++) v[j * stride] -= (real)(dot / square * (double)u[j * stride]);
+    }
+    double square = 0;
+    for (int64_t j = 0; j < n; j++) square += (double)v[j * stride] * (double)v[j * stride];
+    for (int64_t j = 0; j < n; j++) v[j * stride] *= (real)(length / sqrt(square));
+  }
+}
+
 void params_init(const params *p, uint64_t seed, real *value) {
   for (int i = 0; i < p->count; i++) {
     const param *q = &p->list[i];
@@ -124,8 +151,16 @@ void params_init(const params *p, uint64_t seed, real *value) {
       double x = q->scale;
       if (q->init == INIT_UNIFORM) x = rng_range(&r, -q->scale, q->scale);
       if (q->init == INIT_NORMAL) x = q->scale * rng_normal(&r);
+      if (q->init == INIT_POSITIVE) x = rng_range(&r, 0, q->scale);
+      if (q->init == INIT_RAMP) x = q->scale * (double)(j + 1);
+      if (q->init == INIT_ORTHOGONAL) x = rng_normal(&r);
       value[q->offset + j] = (real)x;
     }
+    if (q->init != INIT_ORTHOGONAL) continue;
+    if (q->rows <= q->cols)
+      orthogonalise(q->rows, q->cols, q->cols, 1, q->scale, value + q->offset);
+    else
+      orthogonalise(q->cols, q->rows, 1, q->cols, q->scale, value + q->offset);
   }
 }
 

@@ -13,9 +13,12 @@
 enum { PARAM_RANK_MAX = 3, PARAM_NAME_MAX = 63, PARAM_ALIGN = 64 / sizeof(real) };
 
 typedef enum {
-  INIT_CONST,   /* every entry = scale */
-  INIT_UNIFORM, /* uniform on ±scale */
-  INIT_NORMAL   /* scale · N(0, 1) */
+  INIT_CONST,     /* every entry = scale */
+  INIT_UNIFORM,   /* uniform on ±scale */
+  INIT_NORMAL,    /* scale · N(0, 1) */
+  INIT_POSITIVE,  /* uniform on [0, scale) */
+  INIT_RAMP,      /* scale · (1, 2, 3, …) */
+  INIT_ORTHOGONAL /* rows (or columns, where those are fewer) orthogonal, of length scale */
 } param_init;
 
 typedef struct param {
@@ -26,13 +29,15 @@ typedef struct param {
   int64_t offset, count;
   param_init init;
   double scale;
+  int paired; /* 1: pairs of its entries are complex numbers, each counted as one parameter */
   int live; /* 0: cannot influence the loss, so it has no gradient and the optimiser leaves it alone, decay included */
 } param;
 
 typedef struct params {
   int count, capacity;
   param *list;   /* owned */
-  int64_t total; /* number of parameters, dead ones included */
+  int64_t total; /* number of parameters, dead ones included; a complex one counts once */
+  int64_t reals; /* the same, a complex one counted as two */
   int64_t size;  /* length of a slab */
   dkho_status status;
 } params;
@@ -45,6 +50,9 @@ void params_add(params *p, const char *name, int rank, const int64_t *shape, par
 void params_add_vector(params *p, const char *name, int64_t n, param_init init, double scale);
 void params_add_affine(params *p, const char *name, int64_t in, int64_t out, int bias);
 void params_add_norm(params *p, const char *name, int64_t width);
+/* Complex matrices, one per mode, as the spectral operations want them: [modes × 2·in × out], real rows then imaginary ones; real
+ * and imaginary parts uniform on [0, 1/(in·out)). */
+void params_add_modes(params *p, const char *name, int64_t modes, int64_t in, int64_t out);
 /* Ends declaring. DKHO_E_INPUT for a name used twice, too long, or an empty tensor. */
 dkho_status params_layout(params *p);
 

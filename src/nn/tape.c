@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+struct tape_owned {
+  void (*destroy)(void *object);
+  void *object;
+  struct tape_owned *next;
+};
+
 dkho_status tape_create(tape **out, const params *p) {
   tape *t;
   *out = NULL;
@@ -18,10 +24,23 @@ dkho_status tape_create(tape **out, const params *p) {
 
 void tape_free(tape *t) {
   if (!t) return;
+  for (struct tape_owned *o = t->owned; o; o = o->next) o->destroy(o->object);
   mem_free(t->var);
   mem_free(t->op);
   arena_free(&t->mem);
   mem_free(t);
+}
+
+void tape_own(tape *t, void (*destroy)(void *object), void *object) {
+  struct tape_owned *o;
+  if (!object) return;
+  if (!ARENA_NEW(&t->mem, o, 1)) {
+    destroy(object);
+    t->status = DKHO_E_MEMORY;
+    return;
+  }
+  *o = (struct tape_owned){destroy, object, t->owned};
+  t->owned = o;
 }
 
 /* Room for one more item in a growing list; 0 and a sticky failure when there is none. */

@@ -70,6 +70,7 @@ typedef struct tape {
   op *op;                    /* owned */
   struct tape_label *labels; /* names of variables, newest first */
   arena mem;
+  struct tape_owned *owned; /* what tape_free destroys */
   dkho_status status;
 } tape;
 
@@ -80,6 +81,9 @@ var tape_param(tape *t, const char *name);
 var tape_const(tape *t, int64_t rows, int64_t cols, const real *data);
 var tape_input(tape *t, int64_t rows, int64_t cols);
 void tape_keep(tape *t, var v);
+/* Hands over an object that operations borrow: destroyed with the tape, last one first; at once when the tape has no room for it. NULL
+ * is fine. */
+void tape_own(tape *t, void (*destroy)(void *object), void *object);
 void tape_want_grad(tape *t, var input);
 /* Gives a variable a name by which diagnostics find it; VAR_NONE is passed over. tape_find: VAR_NONE when there is none. */
 void tape_name(tape *t, var v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

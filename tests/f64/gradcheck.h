@@ -24,6 +24,7 @@ typedef struct gc {
   engine *e, *forward;
   var loss;
   double seen;
+  double step; /* of differences; 0: 3e-4. Smaller where the loss has kinks that a step might cross. */
   int inputs;
   var input[GC_INPUTS];
   real *data[GC_INPUTS], *grad[GC_INPUTS]; /* grad: NULL when the input has none */
@@ -135,7 +136,7 @@ static inline double gc_gradient(gc *c) {
 
 /* Fourth-order central difference of the loss along dir (n numbers) at x. */
 static inline double gc_difference(gc *c, int64_t n, real *x, const real *dir) {
-  const double h = 3e-4, at[4] = {1, -1, 2, -2};
+  const double h = c->step > 0 ? c->step : 3e-4, at[4] = {1, -1, 2, -2};
   double f[4];
   real *start = mem_alloc((size_t)n, sizeof *start);
   memcpy(start, x, (size_t)n * sizeof *x);

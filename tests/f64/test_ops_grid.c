@@ -230,6 +230,29 @@ static void resampling_gradients(void **state) {
   }
 }
 
+/* Means in the nearest cells: the gradient of the values, and none of the positions. */
+static void nearest_means(void **state) {
+  (void)state;
+  gc c;
+  gc_open(&c);
+  declare(&c, "s", 1, 2);
+  gc_params(&c);
+  var at = gc_input(&c, 40, 2, 1, 0), f = gc_input(&c, 40, 2, 1, 1);
+  place_inside(&c, 0, 4);
+  finish(&c, op_scale(c.t, tape_param(c.t, "s"), op_nearest(c.t, f, 4, at)));
+  gc_open(&c);
+  gc_params(&c);
+  at = gc_input(&c, 4, 2, 1, 0), f = gc_input(&c, 4, 1, 1, 0);
+  memcpy(c.data[0], (const double[]){0.5, 0, 0.6, 0.1, 1, 1, 0.25, 0.75},
+         8 * sizeof(double)); /* of two steps: halves go to even */
+  memcpy(c.data[1], (const double[]){1, 2, 5, 7}, 4 * sizeof(double));
+  double *grid = values_of(&c, op_nearest(c.t, f, 3, at));
+  const double expected[9] = {0, 0, 7, 1.5, 0, 0, 0, 0, 5};
+  for (int v = 0; v < 9; v++) assert_true(grid[v] == expected[v]);
+  mem_free(grid);
+  gc_close(&c);
+}
+
 /* A linear field comes back exactly at the points; a constant one is kept where something lands, 0 elsewhere. */
 static void resampling_values(void **state) {
   (void)state;
@@ -276,6 +299,7 @@ int main(void) {
       cmocka_unit_test(spectral_is_the_direct_sum),
       cmocka_unit_test(overlapping_rows_are_dead),
       cmocka_unit_test(resampling_gradients),
+      cmocka_unit_test(nearest_means),
       cmocka_unit_test(resampling_values),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
