@@ -11,7 +11,7 @@ python3 - "$1" <<'EOF2'
 import glob, json, math, os, sys
 root, bad = sys.argv[1], []
 page = json.load(open(f"{root}/results/page.json"))
-listed = {s["file"] for s in page["sets"] + page["studies"] + page["singles"]} | {"page", "paper"}
+listed = {s["file"] for s in page["sets"] + page["studies"] + page["singles"] + page["measured"]} | {"page", "paper"}
 found = {os.path.basename(p)[:-5]: json.load(open(p)) for p in glob.glob(f"{root}/results/*.json")}
 if set(found) != listed:
     bad.append(f"results/page.json: differs from the folder in {sorted(set(found) ^ listed)}")

@@ -20,7 +20,8 @@ SOURCE names a value, FILE:PATH, optionally followed by % (times 100) or by one 
     faster:torus C0.muon lr 1e-2       validation error of a study's setting at equal steps; with .time at equal time
     speed:a.b.c                        a path through any other file of results/
 
-In README.md and docs/RESULTS.md a decimal number or percentage outside code and generated blocks must have a source: --check refuses one without.
+In README.md, docs/RESULTS.md and docs/SPEED.md a decimal number or percentage outside code and generated blocks must have a source:
+--check refuses one without.
 """
 import argparse
 import glob
@@ -33,7 +34,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VARIANTS = ("no_dirac", "no_phase", "no_harmonic")
 TRIVIAL = ("zero", "mean", "copy", "rotated")
-SOURCED = ("README.md", os.path.join("docs", "RESULTS.md"))
+SOURCED = ("README.md", os.path.join("docs", "RESULTS.md"), os.path.join("docs", "SPEED.md"))
 TITLE = {("darcy", "p"): "Darcy p, pressure", ("darcy", "q"): "Darcy q, flux", ("darcy", "w"): "Darcy w, circulation",
          ("torus", "u"): "torus u, concentration", ("torus", "q"): "torus q, transport", ("torus", "m"): "torus m, mass",
          ("cavity", "B"): "cavity B, response"}
@@ -380,7 +381,41 @@ def demo(results):
                                                        [r.get("what", "the operator just trained")] for r in rows])
 
 
-BLOCKS = {"headline": headline, "ablations": ablations, "example": example, "demo": demo}
+def in_order(rows, *keys):
+    """Rows grouped by these keys: {values of the keys: {problem: row}}, in the order in which they appear."""
+    found = {}
+    for r in rows:
+        found.setdefault(tuple(r[k] for k in keys), {})[r["problem"]] = r
+    return found
+
+
+def three(group, key, form="{}"):
+    """A value for Darcy / torus / cavity."""
+    return " / ".join(form.format(group[p][key]) if key in group[p] else "–" for p in ("darcy", "torus", "cavity"))
+
+
+def bench(results):
+    machines, rows = results.files["speed"]["machines"], []
+    for (machine, size), group in in_order(results.files["speed"]["bench"], "machine", "size").items():
+        rows.append([machines[machine]["title"], size, three(group, "train_ms_1"), three(group, "train_ms_2"), three(group, "speedup"),
+                     three(group, "share_2", "{:.0%}"), three(group, "predict_ms_2")])
+    return ["Darcy / torus / cavity:", ""] + table(["machine", "size", "training, 1 thread", "training, 2 threads", "speed-up", "share of the peak",
+                                                   "prediction, 2 threads"], rows)
+
+
+def pytorch(results):
+    machines, rows = results.files["speed"]["machines"], []
+    for (machine, task, size, batch), group in in_order(results.files["speed"]["pytorch"], "machine", "task", "size", "batch").items():
+        cells = []
+        for problem in ("darcy", "torus", "cavity"):
+            r = group[problem]
+            cells.append(f"{r['ratio']}" + (f" ({r['range'][0]}–{r['range'][1]})" if "range" in r else ""))
+        what = "memory of training" if task.startswith("memory") else f"{task}, batch {batch}"
+        rows.append([machines[machine]["title"], f"{what}, {size}"] + cells + [group["darcy"]["turns"]])
+    return table(["machine", "what", "Darcy", "torus", "cavity", "turns"], rows)
+
+
+BLOCKS = {"bench": bench, "pytorch": pytorch, "headline": headline, "ablations": ablations, "example": example, "demo": demo}
 
 
 # ---- pages ----
