@@ -9,16 +9,18 @@ typedef struct widths {
   int modes, width[3], summary;
 } widths;
 static const widths table[] = {
-    {&problem_darcy, FEAT_NATIVE, 16, {12, 14, 12}, 6},     {&problem_darcy, FEAT_SPECTRAL, 16, {28, 30, 28}, 6},
-    {&problem_darcy, FEAT_DIFFUSION, 16, {31, 33, 31}, 6},  {&problem_darcy, FEAT_SUMMARY, 16, {37, 39, 37}, 6},
-    {&problem_torus, FEAT_NATIVE, 16, {7, 6, 10}, 12},      {&problem_torus, FEAT_SPECTRAL, 8, {15, 14, 18}, 12},
-    {&problem_torus, FEAT_SPECTRAL, 16, {23, 22, 26}, 12},  {&problem_torus, FEAT_DIFFUSION, 16, {25, 22, 26}, 12},
-    {&problem_torus, FEAT_SUMMARY, 8, {27, 24, 28}, 12},    {&problem_torus, FEAT_SUMMARY, 16, {35, 32, 36}, 12},
-    {&problem_cavity, FEAT_NATIVE, 16, {5, 8, 8}, 4},       {&problem_cavity, FEAT_BOUNDARY, 16, {12, 15, 15}, 4},
-    {&problem_cavity, FEAT_SPECTRAL, 16, {28, 31, 31}, 4},  {&problem_cavity, FEAT_DIFFUSION, 16, {32, 35, 35}, 4},
-    {&problem_cavity, FEAT_SUMMARY, 16, {36, 39, 39}, 4},   {&problem_heat, FEAT_NATIVE, 16, {4, 7, 4}, 5},
-    {&problem_heat, FEAT_SUMMARY, 16, {28, 31, 25}, 5},     {&problem_reaction, FEAT_NATIVE, 16, {4, 5, 5}, 3},
-    {&problem_reaction, FEAT_SUMMARY, 16, {25, 24, 26}, 3},
+    {&problem_darcy, FEAT_NATIVE, 16, {12, 14, 12}, 6},       {&problem_darcy, FEAT_SPECTRAL, 16, {28, 30, 28}, 6},
+    {&problem_darcy, FEAT_DIFFUSION, 16, {31, 33, 31}, 6},    {&problem_darcy, FEAT_SUMMARY, 16, {37, 39, 37}, 6},
+    {&problem_torus, FEAT_NATIVE, 16, {7, 6, 10}, 12},        {&problem_torus, FEAT_SPECTRAL, 8, {15, 14, 18}, 12},
+    {&problem_torus, FEAT_SPECTRAL, 16, {23, 22, 26}, 12},    {&problem_torus, FEAT_DIFFUSION, 16, {25, 22, 26}, 12},
+    {&problem_torus, FEAT_SUMMARY, 8, {27, 24, 28}, 12},      {&problem_torus, FEAT_SUMMARY, 16, {35, 32, 36}, 12},
+    {&problem_cavity, FEAT_NATIVE, 16, {5, 8, 8}, 4},         {&problem_cavity, FEAT_BOUNDARY, 16, {12, 15, 15}, 4},
+    {&problem_cavity, FEAT_SPECTRAL, 16, {28, 31, 31}, 4},    {&problem_cavity, FEAT_DIFFUSION, 16, {32, 35, 35}, 4},
+    {&problem_cavity, FEAT_SUMMARY, 16, {36, 39, 39}, 4},     {&problem_heat, FEAT_NATIVE, 16, {4, 7, 4}, 5},
+    {&problem_heat, FEAT_SUMMARY, 16, {28, 31, 25}, 5},       {&problem_reaction, FEAT_NATIVE, 16, {4, 5, 5}, 3},
+    {&problem_reaction, FEAT_SUMMARY, 16, {25, 24, 26}, 3},   {&problem_lamination, FEAT_NATIVE, 16, {4, 8, 7}, 5},
+    {&problem_lamination, FEAT_SUMMARY, 16, {33, 32, 31}, 5}, {&problem_ironloss, FEAT_NATIVE, 16, {3, 12, 15}, 17},
+    {&problem_wells, FEAT_NATIVE, 16, {9, 13, 6}, 5},
 };
 
 static void test_widths(void **state) {

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const problem *const list[] = {&problem_darcy, &problem_torus, &problem_cavity, &problem_heat,
-                                      &problem_reaction};
+static const problem *const list[] = {&problem_darcy,    &problem_torus,      &problem_cavity,   &problem_heat,
+                                      &problem_reaction, &problem_lamination, &problem_ironloss, &problem_wells};
 enum { COUNT = sizeof list / sizeof *list };
 
 int problem_count(void) {

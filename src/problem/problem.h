@@ -69,7 +69,8 @@ void problem_unpack_strip(int64_t n, int64_t first, int64_t count, const double 
  * weight (lumped measure). */
 dkho_status problem_fill_common(const cx *c, const char *name, double *out);
 
-extern const problem problem_darcy, problem_torus, problem_cavity, problem_heat, problem_reaction;
+extern const problem problem_darcy, problem_torus, problem_cavity, problem_heat, problem_reaction, problem_lamination,
+    problem_ironloss, problem_wells;
 int problem_count(void);
 const problem *problem_at(int i);
 /* The problem of this name, or an error that lists them. */

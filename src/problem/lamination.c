@@ -1,0 +1,123 @@
+/* lamination.c: a saturable iron sheet magnetised by currents through its three windows. H is closed with the currents as its periods round
+ * the windows, H = Σ I_j h_j + dφ; B = μ(|H|)H saturates where a random field says; div B = 0, and no flux leaves the sheet. No function on
+ * vertices has this H as its gradient: φ alone would jump round every window. Targets: H on edges, |B| and the magnetic energy density
+ * on faces. */
+#include "problem/iron.h"
+
+#include <math.h>
+
+enum { HOLES = SHEET_HOLES };
+static const double CURRENT = 8; /* largest */
+
+enum { SATURATION, CURRENTS, H, B, ENERGY }; /* blocks, in the order of the fields */
+static const data_field fields[] = {
+    {"saturation", DATA_INPUT, 0, 1, DATA_SCALE_MEANSTD, 0, 1e-6, 0, 1},
+    {"current", DATA_GLOBAL, 0, HOLES, DATA_SCALE_RMS, 0, 1e-6, 0, 1},
+    {"H", DATA_TARGET, 1, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
+    {"B", DATA_TARGET, 2, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
+    {"energy", DATA_TARGET, 2, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
+    PROBLEM_STATIC("winding", 1, HOLES),
+    PROBLEM_STATIC("winding_x", 2, HOLES),
+    PROBLEM_STATIC("winding_y", 2, HOLES),
+    PROBLEM_STATIC("weight", 0, 1),
+    PROBLEM_POSITIONS(2),
+    PROBLEM_STATIC("label0", 0, HOLES + 2),
+    PROBLEM_STATIC("tangent", 1, 2),
+    PROBLEM_STATIC("length", 1, 1),
+    PROBLEM_STATIC("area", 2, 1),
+    PROBLEM_SPECTRAL,
+};
+static const feat_row rows[] = {
+    {"saturation", 0, FEAT_NATIVE, "saturation"},
+    {"divergence of the free field", 0, FEAT_NATIVE, "dt(lift(current, winding))"},
+    {"position", 0, FEAT_NATIVE, "position0"},
+    {"boundary label", 0, FEAT_BOUNDARY, "label0"},
+    {"spectral encoding", 0, FEAT_SPECTRAL, "modes(spectral0)"},
+    {"heated saturation", 0, FEAT_DIFFUSION, "heat(saturation, 0.05, 1, 4, 12)"},
+    {"summary", 0, FEAT_SUMMARY, "broadcast(current, mean, rms)"},
+    {"free field", 1, FEAT_NATIVE, "lift(current, winding)"},
+    {"saturation difference", 1, FEAT_NATIVE, "d(saturation)"},
+    {"saturation", 1, FEAT_NATIVE, "mean(saturation, 1)"},
+    {"position", 1, FEAT_NATIVE, "position1"},
+    {"tangent", 1, FEAT_NATIVE, "tangent"},
+    {"length", 1, FEAT_NATIVE, "length"},
+    {"spectral encoding", 1, FEAT_SPECTRAL, "modes(spectral1)"},
+    {"heated saturation difference", 1, FEAT_DIFFUSION, "d(heat(saturation, 0.05, 1, 4, 12))"},
+    {"summary", 1, FEAT_SUMMARY, "broadcast(current, mean, rms)"},
+    {"free field along x", 2, FEAT_NATIVE, "lift(current, winding_x)"},
+    {"free field along y", 2, FEAT_NATIVE, "lift(current, winding_y)"},
+    {"saturation integral", 2, FEAT_NATIVE, "integral(saturation, 2)"},
+    {"saturation", 2, FEAT_NATIVE, "mean(saturation, 2)"},
+    {"position", 2, FEAT_NATIVE, "position2"},
+    {"area", 2, FEAT_NATIVE, "area"},
+    {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
+    {"heated saturation", 2, FEAT_DIFFUSION, "mean(heat(saturation, 0.05, 1, 4, 12), 2)"},
+    {"summary", 2, FEAT_SUMMARY, "broadcast(current, mean, rms)"},
+};
+static const feat_summary summaries[] = {{"current", "value(current)"},
+                                         {"mean", "average(saturation, weight)"},
+                                         {"rms", "centred_rms(saturation, weight, 1e-12, 0)"}};
+static const data_recipe recipes[] = {
+    {"H", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"},
+    {"B", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
+    {"energy", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
+};
+
+static dkho_status open_single(void **out, const problem_state *s) {
+  iron *w = NULL;
+  dkho_status st = iron_open(&w, s, 0);
+  *out = w;
+  return st;
+}
+
+static void draw_one(const problem_state *s, void *work, rng *r, double *const *one) {
+  (void)work;
+  iron_draw_saturation(s, r, one[SATURATION]);
+  for (int j = 0; j < HOLES; j++) one[CURRENTS][j] = rng_range(r, -CURRENT, CURRENT);
+}
+
+/* The energy of a magnetisation is ∫ H dB = H·B - ∫ B dH. */
+static dkho_status solve_one(const problem_state *s, void *work, double *const *one) {
+  iron *w = work;
+  const cx *c = s->c;
+  TRY(iron_set_material(w, "lamination", one[SATURATION]));
+  for (int64_t i = 0; i < c->n[0]; i++) w->phi[i] = 0;
+  TRY(iron_solve(w, "lamination", one[CURRENTS], w->phi));
+  closed_cochain(s->s, w->start, w->phi, one[H]);
+  for (int64_t f = 0; f < c->n[2]; f++) {
+    double flux[2];
+    closed_response r;
+    iron_flux(w, f, flux, &r);
+    one[B][f] = sqrt(flux[0] * flux[0] + flux[1] * flux[1]);
+    one[ENERGY][f] = flux[0] * w->field[2 * f] + flux[1] * w->field[2 * f + 1] - r.density;
+  }
+  return DKHO_OK;
+}
+
+const problem problem_lamination = {
+    .name = "lamination",
+    .summary =
+        "a saturable iron sheet magnetised by currents through its windows: field strength, flux density, energy",
+    .sizes = {1600, 200, 200},
+    .smoke_sizes = {64, 16, 32},
+    .dim = 2,
+    .gdim = 2,
+    .labels = HOLES + 2,
+    .betti = {1, HOLES, 0},
+    .fields = sizeof fields / sizeof *fields,
+    .field = fields,
+    .recipes = sizeof recipes / sizeof *recipes,
+    .recipe = recipes,
+    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    .notes =
+        "dH = 0 with periods I in [-8, 8] round three windows, B = (0.02 + S/(1 + |H|)) H, div B = 0, B.n = 0; S a "
+        "lognormal field of median 1 per sample. P1 potential, Newton. Nonlinear.",
+    .build = sheet_build,
+    .prepare = iron_prepare,
+    .release = iron_release,
+    .fill = iron_fill,
+    .open = open_single,
+    .close = iron_close,
+    .draw_one = draw_one,
+    .solve_one = solve_one,
+};

@@ -1,0 +1,265 @@
+/* test_problem_closed.c: closed 1-forms with nonlinear laws against exact solutions, and the problems made of them: lamination, ironloss,
+ * wells. */
+#include "annulus.h"
+
+#include "mesh/generate.h"
+#include "problem/closed.h"
+#include "problem/sheet.h"
+
+static int find_block(const ready *r, const char *name) {
+  for (int i = 0, j = 0; i < r->p->fields; i++) {
+    if (strcmp(r->p->field[i].name, name) == 0) return j;
+    j += r->p->field[i].role != DATA_STATIC;
+  }
+  fail_msg("no field %s", name);
+  return -1;
+}
+
+/* W′ = ν h, ν′ = bend h by differences; the flux grows with the field. */
+static void test_laws(void **state) {
+  (void)state;
+  static const closed_law laws[] = {closed_linear, closed_froehlich, closed_forchheimer};
+  static const double material[][2] = {{1, 0.02}, {3, 0.5}, {0.2, 1e-9}, {40, 7}};
+  for (int l = 0; l < 3; l++)
+    for (int m = 0; m < 4; m++)
+      for (double h = 1e-8; h < 2e3; h *= 3.7) {
+        double e = 1e-5 * h;
+        closed_response at = laws[l](material[m], h), up = laws[l](material[m], h + e),
+                        down = laws[l](material[m], h - e);
+        assert_between((up.density - down.density) / (2 * e) / (at.nu * h), 1 - 1e-6, 1 + 1e-6);
+        assert_between((up.nu - down.nu) / (2 * e) - at.bend * h, -1e-6 * at.nu / h, 1e-6 * at.nu / h);
+        assert_true(at.nu + at.bend * h * h > 0);
+      }
+  assert_true(closed_froehlich(material[0], 0).nu == 1.02 && closed_forchheimer(material[0], 0).nu == 1);
+  double q = closed_forchheimer(material[3], 5).nu * 5;
+  assert_between(40 * q + 7 * q * q, 5 - 1e-12, 5 + 1e-12);
+}
+
+/* A current I through the ring's window: H = I/2πr whatever the law, even one that varies with r. Relative error of H on edges. */
+static double ring_error(int rings, int varies, double current, newton_report *report) {
+  cx *c = annulus(rings);
+  closed *s;
+  closed_solver *w;
+  arena mem = {0};
+  double *winding = doubles(&mem, c->n[1]), *phi = doubles(&mem, c->n[0]), *H = doubles(&mem, c->n[1]),
+         *want = doubles(&mem, c->n[1]), *material = doubles(&mem, CLOSED_MATERIAL * c->n[2]);
+  static const double centre[1][2] = {{0, 0}};
+  assert_ok(closed_windings(c, 1, centre, winding));
+  assert_ok(closed_create(&s, c, NULL));
+  assert_ok(closed_open(&w, s));
+  for (int64_t f = 0; f < c->n[2]; f++) {
+    double x[2] = {0};
+    for (int i = 0; i < 6; i++) x[i % 2] += c->x[2 * c->vert[2][3 * f + i / 2] + i % 2] / 3;
+    material[2 * f] = varies ? exp(3 * radius(x)) : 1;
+    material[2 * f + 1] = 0.02;
+  }
+  for (int64_t e = 0; e < c->n[1]; e++) winding[e] *= current;
+  assert_ok(closed_solve(w, closed_froehlich, material, winding, phi, report));
+  closed_cochain(s, winding, phi, H);
+  for (int64_t e = 0; e < c->n[1]; e++) {
+    const double *a = c->x + 2 * c->vert[1][2 * e], *b = c->x + 2 * c->vert[1][2 * e + 1];
+    want[e] = current / (2 * M_PI) * atan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1]);
+  }
+  double error = relative_distance(c->n[1], H, want);
+  closed_close(w), closed_free(s), cx_free(c), arena_free(&mem);
+  return error;
+}
+
+static void test_ring(void **state) {
+  (void)state;
+  newton_report r;
+  for (int varies = 0; varies < 2; varies++) {
+    double coarse = ring_error(6, varies, 20, &r), fine = ring_error(12, varies, 20, &r), order = log2(coarse / fine);
+    print_message("ring: error %.2e, order %.2f, %d Newton steps\n", fine, order, r.steps);
+    assert_true(fine < 1e-2);
+    assert_between(order, 0.9, 2.5); /* the field of linear elements is of first order at least */
+  }
+  double pace = 0;
+  for (int k = 0; k + 1 <= r.steps; k++)
+    if (r.history[k] < 1e-2 * r.history[0] && r.history[k + 1] > 1e-11 * r.history[0])
+      pace = fmax(pace, r.history[0] * r.history[k + 1] / pow(r.history[k], 2));
+  assert_true(pace < 100); /* quadratic: the relative residual is at most squared, times this */
+}
+
+/* Flow to a well of radius 0.3: q = Q/2πr, p = -a Q/2π ln r + b (Q/2π)²/r + constant, given on the rim and on the square. */
+static double well_error(double h) {
+  static const double hole[1][3] = {{0.1, -0.2, 0.3}};
+  gen_planar g = {.half = 1, .holes = 1, .hole = hole, .h_near = h, .h_far = h, .near = 0.1, .far = 0.5};
+  double a = 2, b = 3, rate = 0.7, worst = 0;
+  cx *c;
+  assert_ok(cx_planar(&c, &g));
+  arena mem = {0};
+  double *p = doubles(&mem, c->n[0]), *want = doubles(&mem, c->n[0]),
+         *material = doubles(&mem, CLOSED_MATERIAL * c->n[2]);
+  closed *s;
+  closed_solver *w;
+  newton_report r;
+  for (int64_t f = 0; f < c->n[2]; f++) material[2 * f] = a, material[2 * f + 1] = b;
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    double d = hypot(c->x[2 * i] - 0.1, c->x[2 * i + 1] + 0.2);
+    want[i] = -a * rate * log(d) + b * rate * rate / d;
+    p[i] = c->on_boundary[0][i] ? want[i] : 0;
+  }
+  assert_ok(closed_create(&s, c, c->on_boundary[0]));
+  assert_ok(closed_open(&w, s));
+  assert_ok(closed_solve(w, closed_forchheimer, material, NULL, p, &r));
+  for (int64_t i = 0; i < c->n[0]; i++) worst = fmax(worst, fabs(p[i] - want[i]));
+  closed_close(w), closed_free(s), cx_free(c), arena_free(&mem);
+  return worst;
+}
+
+static void test_radial_well(void **state) {
+  (void)state;
+  double coarse = well_error(0.1), fine = well_error(0.05), order = log2(coarse / fine);
+  print_message("radial well: error %.2e, order %.2f\n", fine, order);
+  assert_between(order, 1.6, 2.5);
+  assert_true(fine < 0.02);
+}
+
+/* ∮ of a 1-cochain round window j, counter-clockwise: the rim's edges, turned so that the window's centre lies to their left. */
+static double period(const cx *c, int j, const double *u) {
+  double sum = 0;
+  for (int64_t e = 0; e < c->n[1]; e++) {
+    const double *a = c->x + 2 * c->vert[1][2 * e], *b = c->x + 2 * c->vert[1][2 * e + 1], *o = sheet_hole[j];
+    if (c->label[1][e] != 2 + j) continue;
+    sum += (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0]) > 0 ? u[e] : -u[e];
+  }
+  return sum;
+}
+
+/* H is closed, its periods are the currents, and reversing all currents reverses it: to rounding. */
+static void test_lamination_field(void **state) {
+  (void)state;
+  ready r = ready_make(&problem_lamination, "smoke");
+  ready_group(&r, 0);
+  int64_t edges = r.c->n[1], faces = r.c->n[2];
+  double *curl = doubles(&r.mem, faces), *H = doubles(&r.mem, edges * GROUP), *B = doubles(&r.mem, faces * GROUP);
+  double *current = r.block[find_block(&r, "current")], *now = r.block[find_block(&r, "H")],
+         *density = r.block[find_block(&r, "B")];
+  for (int k = 0; k < GROUP; k++) {
+    cx_d(r.c, 1, 1, now + k * edges, curl);
+    for (int64_t f = 0; f < faces; f++) assert_between(curl[f], -1e-14, 1e-14);
+    for (int j = 0; j < SHEET_HOLES; j++) {
+      double I = current[k * SHEET_HOLES + j];
+      assert_between(period(r.c, j, now + k * edges) - I, -1e-13, 1e-13);
+    }
+  }
+  memcpy(H, now, (size_t)(edges * GROUP) * sizeof *H);
+  memcpy(B, density, (size_t)(faces * GROUP) * sizeof *B);
+  for (int i = 0; i < GROUP * SHEET_HOLES; i++) current[i] *= -1;
+  assert_ok(problem_solve(r.p, r.s, r.c, r.work, r.block));
+  for (int64_t e = 0; e < edges * GROUP; e++) assert_between(now[e] + H[e], -1e-11, 1e-11);
+  for (int64_t f = 0; f < faces * GROUP; f++) assert_between(density[f] - B[f], -1e-11, 1e-11);
+  ready_free(&r);
+}
+
+/* Weak currents do not saturate: H tends to the free field when the saturation is uniform. */
+static void test_lamination_linear(void **state) {
+  (void)state;
+  ready r = ready_make(&problem_lamination, "smoke");
+  double *winding = ready_static(&r, "winding"), *free_field = doubles(&r.mem, r.c->n[1]);
+  double *H = r.block[find_block(&r, "H")], *current = r.block[find_block(&r, "current")];
+  for (int64_t i = 0; i < GROUP * r.c->n[0]; i++) r.block[0][i] = 1;
+  for (int k = 0; k < GROUP; k++)
+    for (int j = 0; j < SHEET_HOLES; j++) current[k * SHEET_HOLES + j] = pow(10, -k) * (1 + j);
+  assert_ok(problem_solve(r.p, r.s, r.c, r.work, r.block));
+  double before = 1;
+  for (int k = 0; k < GROUP; k++) {
+    for (int64_t e = 0; e < r.c->n[1]; e++) {
+      free_field[e] = 0;
+      for (int j = 0; j < SHEET_HOLES; j++) free_field[e] += pow(10, -k) * (1 + j) * winding[e * SHEET_HOLES + j];
+    }
+    double gap = relative_distance(r.c->n[1], H + k * r.c->n[1], free_field);
+    assert_true(gap < before);
+    if (k > 2) assert_between(gap / before, 0.05, 0.2);
+    before = gap;
+  }
+  ready_free(&r);
+}
+
+/* Currents that stand still: the cycle's states are one state of lamination, and hysteresis is the only loss. Turning ones: the peak is no
+ * less than the state at the start of the cycle. */
+static void test_cycle(void **state) {
+  (void)state;
+  ready r = ready_make(&problem_ironloss, "smoke"), still = ready_make(&problem_lamination, "smoke");
+  int64_t faces = r.c->n[2];
+  ready_group(&r, 0);
+  double *peak = r.block[find_block(&r, "peak")], *loss = r.block[find_block(&r, "loss")];
+  double *B = still.block[find_block(&still, "B")], *current = still.block[find_block(&still, "current")];
+  for (int turning = 1; turning >= 0; turning--) {
+    memcpy(still.block[0], r.block[0], (size_t)(GROUP * r.c->n[0]) * sizeof(double));
+    for (int i = 0; i < GROUP * SHEET_HOLES; i++) current[i] = r.block[1][i] + r.block[2][i] + r.block[4][i];
+    assert_ok(problem_solve(still.p, still.s, still.c, still.work, still.block));
+    for (int64_t f = 0; f < GROUP * faces; f++) {
+      assert_true(peak[f] > B[f] - 1e-9);
+      if (!turning) assert_between(peak[f] - B[f], -1e-9, 1e-9);
+      double extra = loss[f] - pow(peak[f], 1.6);
+      assert_true(turning ? extra > 1e-6 : fabs(extra) < 1e-9);
+    }
+    for (int j = 2; j < 6; j++) memset(r.block[j], 0, GROUP * SHEET_HOLES * sizeof(double));
+    assert_ok(problem_solve(r.p, r.s, r.c, r.work, r.block));
+  }
+  ready_free(&still);
+  ready_free(&r);
+}
+
+/* Pressures stay between those of the wells and the square; what the wells take in, the square gives. */
+static void test_wells(void **state) {
+  (void)state;
+  ready r = ready_make(&problem_wells, "smoke");
+  int64_t n = r.c->n[0];
+  ready_group(&r, 0);
+  for (int k = 0; k < GROUP; k++) {
+    const double *rim = r.block[1] + SHEET_HOLES * k, *p = r.block[2] + k * n;
+    double lo = 0, hi = 0;
+    for (int j = 0; j < SHEET_HOLES; j++) lo = fmin(lo, rim[j]), hi = fmax(hi, rim[j]);
+    for (int64_t i = 0; i < n; i++) {
+      int32_t l = r.c->label[0][i];
+      assert_between(p[i], lo - 0.02 * (hi - lo), hi + 0.02 * (hi - lo));
+      if (l) assert_true(p[i] == (l > 1 ? rim[l - 2] : 0));
+    }
+  }
+  ready_free(&r);
+}
+
+static void refuse(ready *r, const char *text) {
+  assert_int_equal(problem_solve(r->p, r->s, r->c, r->work, r->block), DKHO_E_INPUT);
+  if (!strstr(fail_text(), text)) fail_msg("\"%s\", expected \"%s\"", fail_text(), text);
+}
+
+static void test_bad_parameters(void **state) {
+  (void)state;
+  ready r = ready_make(&problem_lamination, "smoke");
+  ready_group(&r, 0);
+  double kept = r.block[1][1];
+  r.block[1][1] = 1e9;
+  refuse(&r, "lamination: current 2 is 1e+09; the curve of the iron ends at 1000");
+  r.block[1][1] = NAN;
+  refuse(&r, "lamination: current 2 is ");
+  r.block[1][1] = kept;
+  r.block[0][5] = -1;
+  refuse(&r, "lamination: saturation at vertex 5 is -1, expected a positive number");
+  ready_free(&r);
+  r = ready_make(&problem_wells, "smoke");
+  ready_group(&r, 0);
+  r.block[1][0] = INFINITY;
+  refuse(&r, "wells: pressure 1 is inf");
+  r.block[1][0] = 1;
+  r.block[0][3] = NAN;
+  refuse(&r, "wells: logk at vertex 3 is ");
+  ready_free(&r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_laws),
+      cmocka_unit_test(test_ring),
+      cmocka_unit_test(test_radial_well),
+      cmocka_unit_test(test_lamination_field),
+      cmocka_unit_test(test_lamination_linear),
+      cmocka_unit_test(test_cycle),
+      cmocka_unit_test(test_wells),
+      cmocka_unit_test(test_bad_parameters),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
