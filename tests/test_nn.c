@@ -147,6 +147,28 @@ static void same_bits(void **state) {
   }
 }
 
+/* What is kept has a buffer of its own, what is not may have room for a few rows only: the numbers are the same. */
+static void keeping_changes_nothing(void **state) {
+  (void)state;
+  setup s[2];
+  for (int i = 0; i < 2; i++) setup_open(&s[i], DKHO_FULL, 2);
+  for (var v = 0; v < s[1].t->vars; v++)
+    if (s[1].t->var[v].kind == VAR_VALUE) tape_keep(s[1].t, v);
+  engine_free(s[1].train);
+  engine_free(s[1].predict);
+  ok(engine_create(&s[1].train, s[1].t, ENGINE_TRAIN, s[1].net.loss, s[1].pool));
+  ok(engine_create(&s[1].predict, s[1].t, ENGINE_PREDICT, VAR_NONE, s[1].pool));
+  assert_true(engine_lane_bytes(s[1].train) > engine_lane_bytes(s[0].train));
+  for (int i = 0; i < 2; i++) {
+    train_step(&s[i], 3);
+    train_step(&s[i], 1);
+    predict(&s[i], 2);
+  }
+  assert_memory_equal(s[0].value, s[1].value, (size_t)s[0].p->size * sizeof(real));
+  assert_memory_equal(s[0].out, s[1].out, (size_t)(2 * s[0].c->n[1]) * sizeof(real));
+  for (int i = 0; i < 2; i++) setup_close(&s[i]);
+}
+
 static void learns_without_allocating(void **state) {
   (void)state;
   setup s;
@@ -427,6 +449,7 @@ static void bad_tables(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_bits),
+      cmocka_unit_test(keeping_changes_nothing),
       cmocka_unit_test(learns_without_allocating),
       cmocka_unit_test(buffers_are_shared),
       cmocka_unit_test(not_finite),

@@ -53,8 +53,8 @@ dkho_status kern_get(const kern **out) {
 }
 
 const char *kern_fn_name(kern_fn f) {
-  static const char *const name[KERN_FN_COUNT] = {"sin",   "cos",      "tanh",    "erf",  "exp",
-                                                  "log1p", "softplus", "sigmoid", "gelu", "gelu slope"};
+  static const char *const name[KERN_FN_COUNT] = {"sin",      "cos",     "tanh", "erf",        "exp", "log1p",
+                                                  "softplus", "sigmoid", "gelu", "gelu slope", "silu"};
   return name[f];
 }
 

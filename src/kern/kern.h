@@ -59,6 +59,7 @@ typedef enum {
   KERN_SIGMOID,
   KERN_GELU,       /* x Φ(x), Φ the normal distribution function */
   KERN_GELU_SLOPE, /* Φ(x) + x φ(x) */
+  KERN_SILU,       /* x sigmoid(x) */
   KERN_FN_COUNT
 } kern_fn;
 const char *kern_fn_name(kern_fn f);
@@ -84,6 +85,24 @@ typedef struct kern_sum {
   const real *ahead[2];
   size_t lines[2];
 } kern_sum;
+
+/* The same on matrices (below): Y = shift + Σ X_i W_i, or Y += … when `add`. A term's xs is then the length of X's rows. */
+typedef struct kern_rows {
+  int64_t rows;
+  int out, terms; /* one at least */
+  const kern_term *term;
+  const real *shift; /* out, NULL: zero */
+  int add;
+  real *y;
+  size_t ys;
+} kern_rows;
+
+/* A sparse matrix by compressed rows: row i has the entries ptr[i] … ptr[i+1]-1. */
+typedef struct kern_csr {
+  const int64_t *ptr;
+  const int32_t *col;
+  const real *val;
+} kern_csr;
 
 typedef struct kern {
   const char *name; /* "ref", "avx2", "avx512", "neon" */
@@ -157,9 +176,31 @@ typedef struct kern {
   void (*rel_alone_back)(int first, int last, int c, real tau, real sigma, const real *theta, const real *maps, real *t,
                          real *g_maps, real *dot);
 
+  /* Matrices: row-major, any width, no alignment, nothing padded: what the tape works on. A stride (xs, …) counts numbers
+   * from one row to the next; without one the rows are close together. `add` adds to the result instead of writing it. */
+  void (*row_mm)(const kern_rows *j);
+  /* g_W += Xᵀ G: X rows × in, G rows × out, g_W in × out. */
+  void (*row_grad)(int64_t rows, int in, int out, const real *x, const real *g, real *gw);
+  /* Layer norm of each row, eps 1e-5: y = gain ⊙ xhat + shift, xhat = (x - mean)/√(var + eps). */
+  void (*row_norm)(int64_t rows, int n, const real *x, const real *gain, const real *shift, real *y);
+  /* g_x = (q - mean q - xhat mean(q ⊙ xhat))/√(var + eps), q = gain ⊙ g_y, unless g_x is NULL;
+   * sums [2][n] += Σ g_y ⊙ xhat and Σ g_y over the rows, unless NULL. */
+  void (*row_norm_back)(int64_t rows, int n, const real *x, const real *gain, const real *gy, int add, real *gx,
+                        real *sums);
+  void (*col_sum)(int64_t rows, int n, real a, const real *x, real *sum);                 /* sum += a Σ_r x_r */
+  void (*col_dot)(int64_t rows, int n, const real *x, const real *y, real *sum);          /* sum += Σ_r x_r ⊙ y_r */
+  void (*col_scale)(int64_t rows, int n, const real *s, const real *x, int add, real *y); /* y_r = s ⊙ x_r */
+  /* y_i = Σ_p val[p] x[col[p]], rows i = first … last-1 of a, n columns. */
+  void (*gather)(const kern_csr *a, int64_t first, int64_t last, int n, const real *x, int add, real *y);
+
   /* Plain vectors. */
   void (*map)(kern_fn f, size_t n, const real *x, real *y);
-  void (*axpy)(size_t n, real a, const real *x, real *y); /* y += a x */
+  void (*unary)(kern_fn f, size_t n, real a, real b, const real *x, real *y); /* y = a f(x) + b */
+  /* g_x = a f'(x) ⊙ g_y; f' of gelu's slope is not there. */
+  void (*unary_back)(kern_fn f, size_t n, real a, const real *x, const real *gy, int add, real *gx);
+  void (*combine)(size_t n, int terms, const real *a, const real *const *x, real *y); /* y = Σ a_i x_i */
+  void (*mul)(size_t n, const real *a, const real *b, int add, real *y);              /* y = a ⊙ b */
+  void (*axpy)(size_t n, real a, const real *x, real *y);                             /* y += a x */
   /* For measuring: independent chains of multiply-adds in registers, nothing else. Returns how many were done. */
   double (*peak)(size_t rounds, real *sink);
 } kern;

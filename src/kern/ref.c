@@ -1,6 +1,7 @@
 /* ref.c: the definition of every kernel, in plain loops; float in the product, double in the twin that checks
  * gradients. Inner sums and functions are taken in double, so the fast tables can be judged by it. Not made for speed. */
 #include "kern/kern.h"
+#include "kern/ref_impl.h"
 
 #include <math.h>
 
@@ -79,7 +80,7 @@ static double density(double x) {
   return 0.39894228040143267794 * exp(-0.5 * x * x);
 }
 
-static double apply(kern_fn f, double x) {
+double ref_apply(kern_fn f, double x) {
   switch (f) {
   case KERN_SIN:
     return sin(x);
@@ -101,6 +102,8 @@ static double apply(kern_fn f, double x) {
     return x * cdf(x);
   case KERN_GELU_SLOPE:
     return cdf(x) + x * density(x);
+  case KERN_SILU:
+    return x / (1 + exp(-x));
   case KERN_FN_COUNT:
     break;
   }
@@ -108,7 +111,7 @@ static double apply(kern_fn f, double x) {
 }
 
 static void ref_map(kern_fn f, size_t n, const real *x, real *y) {
-  for (size_t i = 0; i < n; i++) y[i] = (real)apply(f, (double)x[i]);
+  for (size_t i = 0; i < n; i++) y[i] = (real)ref_apply(f, (double)x[i]);
 }
 
 static void ref_gelu_norm(int tiles, int ch, real *a, size_t as, real *xhat, size_t hs) {
@@ -356,7 +359,19 @@ const kern kern_ref = {
     .rel_drive_back = ref_rel_drive_back,
     .rel_alone = ref_rel_alone,
     .rel_alone_back = ref_rel_alone_back,
+    .row_mm = ref_row_mm,
+    .row_grad = ref_row_grad,
+    .row_norm = ref_row_norm,
+    .row_norm_back = ref_row_norm_back,
+    .col_sum = ref_col_sum,
+    .col_dot = ref_col_dot,
+    .col_scale = ref_col_scale,
+    .gather = ref_gather,
     .map = ref_map,
+    .unary = ref_unary,
+    .unary_back = ref_unary_back,
+    .combine = ref_combine,
+    .mul = ref_mul,
     .axpy = ref_axpy,
     .peak = ref_peak,
 };

@@ -14,6 +14,7 @@ struct engine {
   engine_mode mode;
   var loss;
   pool *pool;
+  const kern *kernels;
   int lanes;
   lane *lane;    /* one per worker */
   lane shared;   /* STEP level */
@@ -32,8 +33,15 @@ static dkho_status lane_init(engine *e, lane *l, real *memory, int64_t partial) 
   const tape *t = e->t;
   const plan *p = &e->plan;
   l->t = t;
+  l->k = e->kernels;
+  l->value_local = p->value_local;
+  l->grad_local = p->grad_local;
+  l->scratch_at = p->scratch_at;
+  l->fresh = p->fresh;
+  l->peers = e->lane;
   if (!ARENA_NEW(&e->mem, l->val, t->vars) || !ARENA_NEW(&e->mem, l->out, t->vars) ||
-      !ARENA_NEW(&e->mem, l->grad, t->vars) || !ARENA_NEW(&e->mem, l->partial, partial))
+      !ARENA_NEW(&e->mem, l->grad, t->vars) || !ARENA_NEW(&e->mem, l->partial, partial) ||
+      !ARENA_NEW(&e->mem, l->local, p->local_size) || !ARENA_NEW(&e->mem, l->scratch, p->scratch_size))
     return DKHO_E_MEMORY;
   for (var v = 0; v < t->vars; v++) {
     if (t->var[v].kind == VAR_CONST) l->val[v] = t->var[v].data;
@@ -77,7 +85,8 @@ dkho_status engine_create(engine **out, const tape *t, engine_mode mode, var los
   e->loss = loss;
   e->pool = pool_width(p) > 1 ? p : NULL;
   e->lanes = pool_width(p);
-  dkho_status s = plan_make(&e->plan, t, mode, loss);
+  dkho_status s = kern_get(&e->kernels);
+  if (s == DKHO_OK) s = plan_make(&e->plan, t, mode, loss);
   if (s == DKHO_OK) s = engine_build(e);
   if (s != DKHO_OK) {
     engine_free(e);
@@ -95,7 +104,29 @@ void engine_free(engine *e) {
 }
 
 size_t engine_lane_bytes(const engine *e) {
-  return (size_t)e->plan.lane_size * sizeof(real);
+  return (size_t)(e->plan.lane_size + e->plan.local_size) * sizeof(real);
+}
+
+/* A step operation as a run of its own. */
+static row_run step_run(const engine *e, int s) {
+  const op *o = &e->t->op[e->plan.step_op[s]];
+  return (row_run){&e->plan.step_op[s], 1, o->rows, o->partial};
+}
+
+static void run_ops_forward(const row_run *r, const lane *l) {
+  const op *o = &l->t->op[r->op[0]];
+  if (r->rows)
+    run_rows_forward(r, l);
+  else
+    o->kind->forward(o, l);
+}
+
+static void run_ops_backward(const engine *e, const row_run *r, const lane *l) {
+  const op *o = &l->t->op[r->op[0]];
+  if (r->rows)
+    run_rows_backward(r, l, e->plan.back_op);
+  else if (e->plan.back_op[r->op[0]])
+    o->kind->backward(o, l);
 }
 
 void engine_bind(engine *e, const real *value) {
@@ -107,8 +138,8 @@ void engine_bind(engine *e, const real *value) {
     for (int i = 0; i < e->lanes; i++) e->lane[i].val[v] = at;
   }
   for (int s = 0; s < e->plan.step_ops; s++) {
-    const op *o = &t->op[e->plan.step_op[s]];
-    o->kind->forward(o, &e->shared);
+    const row_run alone = step_run(e, s);
+    run_ops_forward(&alone, &e->shared);
   }
   e->bound = 1;
 }
@@ -133,26 +164,30 @@ const real *lane_grad(const lane *l, var v) {
 }
 
 static void run_forward(const engine *e, const lane *l) {
-  for (int s = 0; s < e->plan.sample_ops; s++) {
-    const op *o = &e->t->op[e->plan.sample_op[s]];
-    o->kind->forward(o, l);
+  for (int s = 0; s < e->plan.runs; s++) run_ops_forward(&e->plan.run[s], l);
+}
+
+/* Clears the cotangents that get their first contribution in this run and are not written by it. */
+static void clear_cotangents(const engine *e, const row_run *r, const lane *l) {
+  for (int s = 0; s < r->count; s++) {
+    int i = r->op[s];
+    const op *o = &e->t->op[i];
+    for (int j = 0; j < o->ins; j++) {
+      const tape_var *v = &e->t->var[o->in[j]];
+      if (v->level != LEVEL_SAMPLE || !l->grad[o->in[j]] || e->plan.first[o->in[j]] != i) continue;
+      int written = 0; /* by this input, or by the same variable at another place */
+      for (int k = 0; k < o->ins; k++) written |= o->in[k] == o->in[j] && e->plan.fresh[i] >> k & 1;
+      if (!written) memset(l->grad[o->in[j]], 0, (size_t)(v->rows * v->cols) * sizeof(real));
+    }
   }
 }
 
-/* The operation that contributes first to a cotangent finds it zero. */
+/* From g_loss = weight down. */
 static void run_backward(const engine *e, const lane *l, double weight) {
-  const tape *t = e->t;
   l->grad[e->loss][0] = (real)weight;
-  for (int s = e->plan.sample_ops - 1; s >= 0; s--) {
-    int i = e->plan.sample_op[s];
-    const op *o = &t->op[i];
-    if (!e->plan.back_op[i]) continue;
-    for (int j = 0; j < o->ins; j++) {
-      const tape_var *v = &t->var[o->in[j]];
-      if (v->level == LEVEL_SAMPLE && l->grad[o->in[j]] && e->plan.first[o->in[j]] == i)
-        memset(l->grad[o->in[j]], 0, (size_t)(v->rows * v->cols) * sizeof(real));
-    }
-    o->kind->backward(o, l);
+  for (int s = e->plan.runs - 1; s >= 0; s--) {
+    clear_cotangents(e, &e->plan.run[s], l);
+    run_ops_backward(e, &e->plan.run[s], l);
   }
 }
 
@@ -228,9 +263,8 @@ static dkho_status slab_task(void *ctx, size_t task, int worker) {
 static void step_backward(engine *e) {
   aim(e, &e->shared, slab_of(e, 0));
   for (int s = e->plan.step_ops - 1; s >= 0; s--) {
-    int i = e->plan.step_op[s];
-    const op *o = &e->t->op[i];
-    if (e->plan.back_op[i]) o->kind->backward(o, &e->shared);
+    const row_run alone = step_run(e, s);
+    run_ops_backward(e, &alone, &e->shared);
   }
 }
 

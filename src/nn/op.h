@@ -12,8 +12,8 @@ static inline var op_matmul(tape *t, var x, var w) {
   return op_affine(t, 1, &x, w, VAR_NONE);
 }
 
-/* y = a·f(x) + b entrywise. */
-typedef enum { FN_GELU, FN_TANH, FN_SIGMOID, FN_SIN, FN_COS, FN_SOFTPLUS } unary_fn;
+/* y = a·f(x) + b entrywise; sin and cos for |x| ≤ 1e4. */
+typedef enum { FN_GELU, FN_TANH, FN_SIGMOID, FN_SIN, FN_COS, FN_SOFTPLUS, FN_SILU } unary_fn;
 var op_unary(tape *t, unary_fn f, double a, double b, var x);
 static inline var op_fn(tape *t, unary_fn f, var x) {
   return op_unary(t, f, 1, 0, x);

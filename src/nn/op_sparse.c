@@ -58,24 +58,19 @@ typedef struct {
 } sparse_attr;
 
 /* y_i (+)= Σ_p val[p] x[col[p]] for rows r0 … r1-1 */
-static void gather(const sparse_half *h, int64_t ch, int64_t r0, int64_t r1, const real *x, real *y, int add) {
-  for (int64_t i = r0; i < r1; i++) {
-    real *row = y + i * ch;
-    for (int64_t j = 0; !add && j < ch; j++) row[j] = 0;
-    for (int64_t p = h->ptr[i]; p < h->ptr[i + 1]; p++) {
-      const real *from = x + h->col[p] * ch;
-      for (int64_t j = 0; j < ch; j++) row[j] += h->val[p] * from[j];
-    }
-  }
+static void gather(const lane *l, const sparse_half *h, int64_t ch, int64_t r0, int64_t r1, const real *x, int add,
+                   real *y) {
+  const kern_csr a = {h->ptr, h->col, h->val};
+  l->k->gather(&a, r0, r1, (int)ch, x, add, y);
 }
 
 static void rows_forward(const op *o, const lane *l, int64_t r0, int64_t r1) {
   const sparse_attr *a = o->attr;
-  gather(a->forward, op_out(o, l, 0)->cols, r0, r1, op_x(o, l, 0), op_y(o, l, 0), 0);
+  gather(l, a->forward, op_out(o, l, 0)->cols, r0, r1, op_x(o, l, 0), 0, op_y(o, l, 0));
 }
 static void rows_backward(const op *o, const lane *l, int64_t r0, int64_t r1) {
   const sparse_attr *a = o->attr;
-  gather(a->backward, op_out(o, l, 0)->cols, r0, r1, op_gy(o, l, 0), op_gx(o, l, 0), 1);
+  gather(l, a->backward, op_out(o, l, 0)->cols, r0, r1, op_gy(o, l, 0), op_adds(o, l, 0), op_gx(o, l, 0));
 }
 static void sparse_forward(const op *o, const lane *l) {
   par_rows(o, l, op_out(o, l, 0)->rows, rows_forward);
@@ -92,5 +87,6 @@ var op_sparse(tape *t, const sparse *m, int transposed, var x) {
   op *o = tape_op(t, &kind, 1, &x, 1, (const int64_t[][2]){{f->rows, t->var[x].cols}}, sizeof(sparse_attr));
   if (!o) return VAR_NONE;
   *(sparse_attr *)o->attr = (sparse_attr){f, b};
+  o->fresh = 1;
   return o->out[0];
 }

@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-  int64_t start, end; /* both inclusive, on the sample's clock */
-  int64_t size, *at;
-} life;
-
 static int64_t padded(const tape_var *v) {
   return (v->rows * v->cols + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
 }
@@ -18,9 +13,13 @@ static dkho_status take_arrays(plan *p, const tape *t) {
   if (!ARENA_NEW(&p->mem, p->step_op, t->ops) || !ARENA_NEW(&p->mem, p->sample_op, t->ops) ||
       !ARENA_NEW(&p->mem, p->back_op, t->ops) || !ARENA_NEW(&p->mem, p->need, t->vars) ||
       !ARENA_NEW(&p->mem, p->grad, t->vars) || !ARENA_NEW(&p->mem, p->value_at, t->vars) ||
-      !ARENA_NEW(&p->mem, p->grad_at, t->vars) || !ARENA_NEW(&p->mem, p->first, t->vars))
+      !ARENA_NEW(&p->mem, p->grad_at, t->vars) || !ARENA_NEW(&p->mem, p->first, t->vars) ||
+      !ARENA_NEW(&p->mem, p->value_local, t->vars) || !ARENA_NEW(&p->mem, p->grad_local, t->vars) ||
+      !ARENA_NEW(&p->mem, p->run, t->ops) || !ARENA_NEW(&p->mem, p->run_of, t->ops) ||
+      !ARENA_NEW(&p->mem, p->scratch_at, t->ops) || !ARENA_NEW(&p->mem, p->fresh, t->ops))
     return DKHO_E_MEMORY;
-  for (var v = 0; v < t->vars; v++) p->value_at[v] = p->grad_at[v] = p->first[v] = -1;
+  for (var v = 0; v < t->vars; v++)
+    p->first[v] = -1, p->value_at[v] = p->grad_at[v] = p->value_local[v] = p->grad_local[v] = -1;
   return DKHO_OK;
 }
 
@@ -83,7 +82,8 @@ static void place_steps(plan *p, const tape *t) {
       p->grad_at[v] = p->slab_size;
       p->slab_size += padded(&t->var[v]);
     }
-    if (p->step_partial < o->partial * o->blocks) p->step_partial = o->partial * o->blocks;
+    int64_t blocks = o->rows ? row_blocks(o->rows) : o->blocks;
+    if (p->step_partial < o->partial * blocks) p->step_partial = o->partial * blocks;
   }
 }
 
@@ -91,16 +91,17 @@ static void extend(life *l, int64_t time) {
   if (l->end < time) l->end = time;
 }
 
-/* Walks the sample operations and stretches the lives of what they touch. value and grad are indexed by variable. */
+/* Walks the sample operations and stretches the lives of what they touch. value and grad are indexed by variable; what is
+ * placed within a run gets none. */
 static void find_lives(plan *p, const tape *t, life *value, life *grad) {
-  int64_t n = p->sample_ops;
-  for (int64_t s = 0; s < n; s++) {
+  int64_t n = p->runs;
+  for (int s = 0; s < p->sample_ops; s++) {
     int i = p->sample_op[s];
     const op *o = &t->op[i];
-    int64_t back = 2 * n - 1 - s;
+    int64_t time = p->run_of[i], back = 2 * n - 1 - time;
     for (int j = 0; j < o->ins; j++) {
       var v = o->in[j];
-      extend(&value[v], s);
+      extend(&value[v], time);
       if (p->back_op[i] && o->kind->back_in >> j & 1) extend(&value[v], back);
       if (p->grad[v]) {
         grad[v].start = back;
@@ -109,13 +110,31 @@ static void find_lives(plan *p, const tape *t, life *value, life *grad) {
     }
     for (int j = 0; j < o->outs; j++) {
       var v = o->out[j];
-      value[v] = (life){s, s, padded(&t->var[v]), &p->value_at[v]};
+      if (p->value_local[v] < 0) value[v] = (life){time, time, padded(&t->var[v]), &p->value_at[v]};
       if (p->back_op[i] && o->kind->back_out >> j & 1) extend(&value[v], back);
       if (t->var[v].keep) extend(&value[v], 2 * n);
-      if (p->grad[v]) grad[v] = (life){n, back, padded(&t->var[v]), &p->grad_at[v]};
+      if (p->grad[v] && p->grad_local[v] < 0) grad[v] = (life){n, back, padded(&t->var[v]), &p->grad_at[v]};
     }
-    if (p->partial_one < o->partial) p->partial_one = o->partial;
-    if (p->partial_all < o->partial * o->blocks) p->partial_all = o->partial * o->blocks;
+  }
+}
+
+static int first_of_its_kind(const op *o, int j) {
+  for (int i = 0; i < j; i++)
+    if (o->in[i] == o->in[j]) return 0;
+  return 1;
+}
+
+/* Which inputs' cotangents an operation writes because it is the first to contribute; see tape.h. */
+static void mark_fresh(plan *p, const tape *t) {
+  for (int s = 0; s < p->sample_ops; s++) {
+    int i = p->sample_op[s];
+    const op *o = &t->op[i];
+    for (int j = 0; j < o->ins; j++) {
+      var v = o->in[j];
+      if (p->grad[v] && p->first[v] == i && t->var[v].level == LEVEL_SAMPLE && o->fresh >> j & 1 &&
+          first_of_its_kind(o, j))
+        p->fresh[i] |= 1U << j;
+    }
   }
 }
 
@@ -126,8 +145,8 @@ static int by_start(const void *a, const void *b) {
   return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* First fit in order of birth. busy holds what is alive, ascending by offset. Returns the size of the whole. */
-static int64_t pack(life *list, int64_t count, life *busy) {
+/* busy holds what is alive, ascending by offset. */
+int64_t plan_pack(life *list, int64_t count, life *busy) {
   int64_t size = 0, alive = 0;
   qsort(list, (size_t)count, sizeof *list, by_start);
   for (int64_t i = 0; i < count; i++) {
@@ -151,7 +170,7 @@ static int64_t pack(life *list, int64_t count, life *busy) {
 
 static dkho_status place_samples(plan *p, const tape *t, var loss, engine_mode mode) {
   life *value, *grad, *list;
-  int64_t count = 0, end = 2 * (int64_t)p->sample_ops;
+  int64_t count = 0, end = 2 * (int64_t)p->runs;
   if (!MEM_NEW(value, 6 * t->vars)) return DKHO_E_MEMORY;
   grad = value + t->vars;
   list = grad + t->vars;
@@ -167,7 +186,7 @@ static dkho_status place_samples(plan *p, const tape *t, var loss, engine_mode m
     if (value[v].at) list[count++] = value[v];
     if (grad[v].at) list[count++] = grad[v];
   }
-  p->lane_size = pack(list, count, list + 2 * t->vars);
+  p->lane_size = plan_pack(list, count, list + 2 * t->vars);
   mem_free(value);
   return DKHO_OK;
 }
@@ -179,7 +198,11 @@ dkho_status plan_make(plan *p, const tape *t, engine_mode mode, var loss) {
   TRY(choose_ops(p, t, mode, loss));
   if (mode == ENGINE_TRAIN) mark_grads(p, t);
   place_steps(p, t);
-  return place_samples(p, t, loss, mode);
+  TRY(plan_runs(p, t));
+  TRY(plan_locals(p, t, mode == ENGINE_TRAIN ? loss : VAR_NONE));
+  TRY(place_samples(p, t, loss, mode));
+  mark_fresh(p, t);
+  return DKHO_OK;
 }
 
 void plan_free(plan *p) {

@@ -1,22 +1,34 @@
-/* plan.h: which operations of a tape run for given roots, and where every buffer lies. Internal to the engine.
+/* plan.h: which operations of a tape run for given roots, in which order, and where every buffer lies. Internal to the
+ * engine.
  *
- * The clock of a sample: operation s of n (in plan order) runs forward at time s and backward at time 2n-1-s. A value
- * lives from the time it is made to the last time it is read, a cotangent from its first contribution to the backward of
- * its maker. Buffers whose lives do not meet may share memory. */
+ * Sample operations are put in an order in which row-local operations of one number of rows follow one another wherever
+ * the graph allows it, and cut into runs (row_run of block.h): such a sequence, or one whole operation.
+ *
+ * The clock of a sample: run s of n runs forward at time s and backward at time 2n-1-s. A value lives from the time it is
+ * made to the last time it is read, a cotangent from its first contribution to the backward of its maker. Buffers whose
+ * lives do not meet may share memory. What lives within one run only has room for a chunk of rows. */
 #ifndef NN_PLAN_H
 #define NN_PLAN_H
 
+#include "nn/block.h"
 #include "nn/engine.h"
 
 typedef struct plan {
   int step_ops, sample_ops;
   int *step_op, *sample_op; /* indices into the tape, in order */
-  uint8_t *back_op;         /* t->ops: some input wants a cotangent */
-  uint8_t *need, *grad;     /* t->vars: a root depends on it; it has a cotangent */
-  int64_t *value_at;        /* t->vars: offset of a VALUE or INPUT in the step buffer or the lane, -1: none */
-  int64_t *grad_at;         /* t->vars: offset of the cotangent in the gradient slab (STEP) or the lane (SAMPLE), -1 */
-  int *first; /* t->vars: operation whose backward contributes first, -1: none; it finds the buffer zeroed */
-  int64_t step_size, lane_size;
+  int runs;
+  row_run *run;         /* of the sample operations, in order; rows 0: one whole operation */
+  int *run_of;          /* t->ops: run of a sample operation, -1: none */
+  uint8_t *back_op;     /* t->ops: some input wants a cotangent */
+  uint8_t *need, *grad; /* t->vars: a root depends on it; it has a cotangent */
+  int64_t *value_at;    /* t->vars: offset of a VALUE or INPUT in the step buffer or the lane, -1: none */
+  int64_t *grad_at;     /* t->vars: offset of the cotangent in the gradient slab (STEP) or the lane (SAMPLE), -1 */
+  int64_t *value_local, *grad_local; /* t->vars: offset in the chunk memory of a lane, -1: not there */
+  int64_t *scratch_at;               /* t->ops: offset in the scratch of a lane */
+  int *first;                        /* t->vars: operation whose backward contributes first, -1: none */
+  uint32_t
+      *fresh; /* t->ops: inputs of which it writes the cotangent, being first; otherwise the first finds it cleared */
+  int64_t step_size, lane_size, local_size, scratch_size;
   int64_t first_param, last_param;  /* the part of the table's slab that parameters of the tape span */
   int64_t slab_size;                /* cotangents of that part, then of STEP values */
   int64_t step_partial;             /* partial sums of all blocks, step operations */
@@ -26,5 +38,18 @@ typedef struct plan {
 
 dkho_status plan_make(plan *p, const tape *t, engine_mode mode, var loss);
 void plan_free(plan *p);
+
+/* A span of time in which a buffer of `size` is needed; *at is set by plan_pack: first fit in order of birth. `busy` is
+ * working room for `count`. Returns the size of the whole. */
+typedef struct life {
+  int64_t start, end; /* both inclusive */
+  int64_t size, *at;
+} life;
+int64_t plan_pack(life *list, int64_t count, life *busy);
+
+/* plan_runs.c. Orders sample_op and fills run, run_of, scratch_at and the sizes of partial sums. */
+dkho_status plan_runs(plan *p, const tape *t);
+/* Places what lives within one run: value_local, grad_local. */
+dkho_status plan_locals(plan *p, const tape *t, var loss);
 
 #endif

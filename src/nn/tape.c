@@ -150,6 +150,34 @@ op *tape_op(tape *t, const op_kind *kind, int ins, const var *in, int outs, cons
   return o;
 }
 
+/* Whether an input that is read as a whole is also read by rows. */
+static int both_ways(const op *o) {
+  for (int i = 0; i < o->ins; i++)
+    for (int j = 0; j < o->ins; j++)
+      if (o->in[i] == o->in[j] && (o->whole >> i & 1) != (o->whole >> j & 1)) return 1;
+  return 0;
+}
+
+op *tape_row_op(tape *t, const row_kind *kind, uint32_t whole, int ins, const var *in, int outs,
+                const int64_t (*shape)[2], size_t attr_bytes) {
+  op *o = tape_op(t, &kind->kind, ins, in, outs, shape, attr_bytes);
+  if (!o) return NULL;
+  o->by_rows = kind;
+  o->rows = shape[0][0];
+  o->whole = whole;
+  o->fresh = ~whole;
+  assert(!both_ways(o));
+  for (int i = 0; i < ins; i++) {
+    const tape_var *x = &t->var[in[i]];
+    if (whole >> i & 1)
+      o->partial += x->rows * x->cols;
+    else
+      assert(x->rows == o->rows);
+  }
+  for (int i = 0; i < outs; i++) assert(shape[i][0] == o->rows);
+  return o;
+}
+
 void tape_reach(const tape *t, int roots, const var *root, uint8_t *need_op, uint8_t *need_var) {
   memset(need_op, 0, (size_t)t->ops);
   memset(need_var, 0, (size_t)t->vars);

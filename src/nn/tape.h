@@ -43,7 +43,7 @@ typedef struct tape_var {
 
 typedef struct op op;
 typedef struct lane lane;
-/* forward: out ← f(in). backward: g_in += (∂f/∂in)ᵀ g_out for every input whose gradient is wanted (lane_gx not NULL).
+/* forward: out ← f(in). backward: g_in += (∂f/∂in)ᵀ g_out for every input whose gradient is wanted (op_gx not NULL).
  * back_in, back_out: bit i set when backward reads the value of input / output i; other buffers may be gone by then. */
 typedef struct op_kind {
   const char *name;
@@ -51,14 +51,31 @@ typedef struct op_kind {
   void (*backward)(const op *o, const lane *l);
   uint32_t back_in, back_out;
 } op_kind;
+/* A row-local operation: row r of its outputs (all of op.rows rows) depends on row r of its inputs, and on all of those
+ * marked in op.whole. It has no forward and backward of its own: the engine sends a few rows at a time, r0 … r1-1, through
+ * as many such operations as follow one another. rows_backward contributes to the cotangents of these rows, and adds their
+ * share in the cotangents of the whole inputs to `partial`, where they stand one after the other (NULL: none is wanted).
+ * prepare (may be NULL) comes once before the rows_backward of a sample, to fill op_scratch. */
+typedef struct row_kind {
+  op_kind kind;
+  void (*rows_forward)(const op *o, const lane *l, int64_t r0, int64_t r1);
+  void (*rows_backward)(const op *o, const lane *l, int64_t r0, int64_t r1, real *partial);
+  void (*prepare)(const op *o, const lane *l);
+} row_kind;
 #define OP_ALL 0xffffffffu
 
 struct op {
   const op_kind *kind;
+  const row_kind *by_rows; /* NULL: a whole operation */
   var_level level;
   int ins, outs;
   var *in, *out;
   void *attr;      /* in the tape's arena; NULL: none */
+  int64_t rows;    /* of a row-local operation, else 0 */
+  uint32_t whole;  /* its inputs that are read as a whole */
+  uint32_t fresh;  /* inputs whose cotangent backward writes when op_adds says so; the others find it cleared. Row-local
+                      operations must do so for all inputs that are not whole. */
+  int64_t scratch; /* reals it asks for, filled by prepare */
   int64_t partial; /* reals of the partial sum of one row block (block.h), 0: no reduction */
   int64_t blocks;  /* row blocks of that reduction */
 };
@@ -93,6 +110,10 @@ var tape_find(const tape *t, const char *fmt, ...) __attribute__((format(printf,
  * zeroed attributes; NULL once the tape has failed. in may hold at most 32 variables. */
 op *tape_op(tape *t, const op_kind *kind, int ins, const var *in, int outs, const int64_t (*shape)[2],
             size_t attr_bytes);
+/* The same for a row-local kind: the inputs in `whole` are read as a whole, the others have the rows of the outputs. A
+ * variable may not be both. */
+op *tape_row_op(tape *t, const row_kind *kind, uint32_t whole, int ins, const var *in, int outs,
+                const int64_t (*shape)[2], size_t attr_bytes);
 
 /* Operations from which a root is reached: need[i] = 1 (t->ops bytes); the same for variables (t->vars bytes). */
 void tape_reach(const tape *t, int roots, const var *root, uint8_t *need_op, uint8_t *need_var);

@@ -1,94 +1,10 @@
 /* table.c: the fast table, compiled once per instruction set with KERN_TABLE the table's name and KERN_NAME its text. */
 #include "kern/kern.h"
+#include "kern/fast/columns.h"
+#include "kern/fast/matrix.h"
 #include "kern/fast/pointwise.h"
 #include "kern/fast/product.h"
 #include "kern/fast/relation.h"
-
-INLINE vf apply(kern_fn f, vf x) {
-  vf s, c;
-  switch (f) {
-  case KERN_SIN:
-    return vsin(x);
-  case KERN_COS:
-    vsincos(x, &s, &c);
-    return c;
-  case KERN_TANH:
-    return vtanh(x);
-  case KERN_ERF:
-    return verf(x);
-  case KERN_EXP:
-    return vexp(x);
-  case KERN_LOG1P:
-    return vlog1p(x);
-  case KERN_SOFTPLUS:
-    return vsoftplus(x);
-  case KERN_SIGMOID:
-    return vsigmoid(x);
-  case KERN_GELU:
-    vgelus(1, &x, &c);
-    return c;
-  case KERN_GELU_SLOPE:
-    vgelu_slopes(1, &x, &c, &s);
-    return s;
-  case KERN_FN_COUNT:
-    break;
-  }
-  return x;
-}
-
-/* Whole vectors, then the rest through a padded copy. */
-INLINE void map_all(kern_fn f, size_t n, const float *x, float *y) {
-  size_t i = 0;
-  for (; i + VL <= n; i += VL) vstore(y + i, apply(f, vload(x + i)));
-  if (i == n) return;
-  float rest[VL] = {0};
-  memcpy(rest, x + i, (n - i) * sizeof *x);
-  vstore(rest, apply(f, vload(rest)));
-  memcpy(y + i, rest, (n - i) * sizeof *y);
-}
-
-static void fast_map(kern_fn f, size_t n, const float *x, float *y) {
-  switch (f) {
-  case KERN_SIN:
-    map_all(KERN_SIN, n, x, y);
-    break;
-  case KERN_COS:
-    map_all(KERN_COS, n, x, y);
-    break;
-  case KERN_TANH:
-    map_all(KERN_TANH, n, x, y);
-    break;
-  case KERN_ERF:
-    map_all(KERN_ERF, n, x, y);
-    break;
-  case KERN_EXP:
-    map_all(KERN_EXP, n, x, y);
-    break;
-  case KERN_LOG1P:
-    map_all(KERN_LOG1P, n, x, y);
-    break;
-  case KERN_SOFTPLUS:
-    map_all(KERN_SOFTPLUS, n, x, y);
-    break;
-  case KERN_SIGMOID:
-    map_all(KERN_SIGMOID, n, x, y);
-    break;
-  case KERN_GELU:
-    map_all(KERN_GELU, n, x, y);
-    break;
-  case KERN_GELU_SLOPE:
-    map_all(KERN_GELU_SLOPE, n, x, y);
-    break;
-  case KERN_FN_COUNT:
-    break;
-  }
-}
-
-static void fast_axpy(size_t n, float a, const float *x, float *y) {
-  size_t i = 0;
-  for (; i + VL <= n; i += VL) vstore(y + i, vfma(vset(a), vload(x + i), vload(y + i)));
-  for (; i < n; i++) y[i] += a * x[i];
-}
 
 static double fast_peak(size_t rounds, float *sink) {
   enum { CHAINS = VL == 16 ? 24 : 12 };
@@ -130,7 +46,19 @@ const kern KERN_TABLE = {
     .rel_drive_back = fast_rel_drive_back,
     .rel_alone = fast_rel_alone,
     .rel_alone_back = fast_rel_alone_back,
+    .row_mm = fast_row_mm,
+    .row_grad = fast_row_grad,
+    .row_norm = fast_row_norm,
+    .row_norm_back = fast_row_norm_back,
+    .col_sum = fast_col_sum,
+    .col_dot = fast_col_dot,
+    .col_scale = fast_col_scale,
+    .gather = fast_gather,
     .map = fast_map,
+    .unary = fast_unary,
+    .unary_back = fast_unary_back,
+    .combine = fast_combine,
+    .mul = fast_mul,
     .axpy = fast_axpy,
     .peak = fast_peak,
 };

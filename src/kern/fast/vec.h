@@ -1,7 +1,8 @@
 /* vec.h: the vector vocabulary of the fast kernels: vf, VL floats; vi, VL 32-bit integers. A tile row of 16 lanes is TV
  * vectors. One file per instruction set, chosen by the compiler's flags; all define the same names.
  * Constants beside them size the register blocks: MM_T × MM_O accumulators (in tiles and outputs) for products, GW_I ×
- * GW_V for weight gradients, GL_I × GL_O for those lane by lane. */
+ * GW_V for weight gradients, GL_I × GL_O for those lane by lane,
+ * RM_R rows × RM_V vectors for products and gradients of matrices. */
 #ifndef KERN_FAST_VEC_H
 #define KERN_FAST_VEC_H
 

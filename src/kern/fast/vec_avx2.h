@@ -5,7 +5,7 @@
 #include <immintrin.h>
 typedef __m256 vf;
 typedef __m256i vi;
-enum { VL = 8, MM_T = 1, MM_O = 6, GW_I = 6, GW_V = 2, GL_I = 4, GL_O = 3 };
+enum { VL = 8, MM_T = 1, MM_O = 6, GW_I = 6, GW_V = 2, GL_I = 4, GL_O = 3, RM_R = 6, RM_V = 2 };
 INLINE vf vset(float a) {
   return _mm256_set1_ps(a);
 }
@@ -14,6 +14,16 @@ INLINE vf vload(const float *p) {
 }
 INLINE void vstore(float *p, vf a) {
   _mm256_storeu_ps(p, a);
+}
+INLINE __m256i vpart_mask(int n) {
+  static const int32_t mask[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  return _mm256_loadu_si256((const __m256i *)(const void *)(mask + 8 - n));
+}
+INLINE vf vload_part(const float *p, int n) {
+  return _mm256_maskload_ps(p, vpart_mask(n));
+}
+INLINE void vstore_part(float *p, vf a, int n) {
+  _mm256_maskstore_ps(p, vpart_mask(n), a);
 }
 INLINE vf vadd(vf a, vf b) {
   return _mm256_add_ps(a, b);

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 typedef __m512 vf;
 typedef __m512i vi;
-enum { VL = 16, MM_T = 4, MM_O = 6, GW_I = 12, GW_V = 2, GL_I = 4, GL_O = 6 };
+enum { VL = 16, MM_T = 4, MM_O = 6, GW_I = 12, GW_V = 2, GL_I = 4, GL_O = 6, RM_R = 12, RM_V = 2 };
 INLINE vf vset(float a) {
   return _mm512_set1_ps(a);
 }
@@ -14,6 +14,13 @@ INLINE vf vload(const float *p) {
 }
 INLINE void vstore(float *p, vf a) {
   _mm512_storeu_ps(p, a);
+}
+/* The first n lanes, 0 < n < VL; the others are zero, and left alone. */
+INLINE vf vload_part(const float *p, int n) {
+  return _mm512_maskz_loadu_ps((__mmask16)((1U << n) - 1), p);
+}
+INLINE void vstore_part(float *p, vf a, int n) {
+  _mm512_mask_storeu_ps(p, (__mmask16)((1U << n) - 1), a);
 }
 INLINE vf vadd(vf a, vf b) {
   return _mm512_add_ps(a, b);

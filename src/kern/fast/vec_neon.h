@@ -5,7 +5,7 @@
 #include <arm_neon.h>
 typedef float32x4_t vf;
 typedef int32x4_t vi;
-enum { VL = 4, MM_T = 1, MM_O = 4, GW_I = 6, GW_V = 4, GL_I = 4, GL_O = 6 };
+enum { VL = 4, MM_T = 1, MM_O = 4, GW_I = 6, GW_V = 4, GL_I = 4, GL_O = 6, RM_R = 6, RM_V = 4 };
 INLINE vf vset(float a) {
   return vdupq_n_f32(a);
 }
@@ -14,6 +14,15 @@ INLINE vf vload(const float *p) {
 }
 INLINE void vstore(float *p, vf a) {
   vst1q_f32(p, a);
+}
+INLINE vf vload_part(const float *p, int n) {
+  float v[4] = {p[0], n > 1 ? p[1] : 0, n > 2 ? p[2] : 0, 0};
+  return vld1q_f32(v);
+}
+INLINE void vstore_part(float *p, vf a, int n) {
+  float v[4];
+  vst1q_f32(v, a);
+  for (int l = 0; l < n; l++) p[l] = v[l];
 }
 INLINE vf vadd(vf a, vf b) {
   return vaddq_f32(a, b);

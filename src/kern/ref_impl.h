@@ -1,0 +1,23 @@
+/* ref_impl.h: what ref.c takes from ref_rows.c: the definitions of the kernels on matrices. */
+#ifndef KERN_REF_IMPL_H
+#define KERN_REF_IMPL_H
+
+#include "kern/kern.h"
+
+double ref_apply(kern_fn f, double x); /* f(x) */
+
+void ref_row_mm(const kern_rows *j);
+void ref_row_grad(int64_t rows, int in, int out, const real *x, const real *g, real *gw);
+void ref_row_norm(int64_t rows, int n, const real *x, const real *gain, const real *shift, real *y);
+void ref_row_norm_back(int64_t rows, int n, const real *x, const real *gain, const real *gy, int add, real *gx,
+                       real *sums);
+void ref_col_sum(int64_t rows, int n, real a, const real *x, real *sum);
+void ref_col_dot(int64_t rows, int n, const real *x, const real *y, real *sum);
+void ref_col_scale(int64_t rows, int n, const real *s, const real *x, int add, real *y);
+void ref_gather(const kern_csr *a, int64_t first, int64_t last, int n, const real *x, int add, real *y);
+void ref_unary(kern_fn f, size_t n, real a, real b, const real *x, real *y);
+void ref_unary_back(kern_fn f, size_t n, real a, const real *x, const real *gy, int add, real *gx);
+void ref_combine(size_t n, int terms, const real *a, const real *const *x, real *y);
+void ref_mul(size_t n, const real *a, const real *b, int add, real *y);
+
+#endif
