@@ -135,8 +135,7 @@ static void test_round_trip(void **state) {
     dataset_locate(d, s, &ci, &row);
     assert_int_equal(ci, s >= 7);
     assert_int_equal(row, s >= 7 ? s - 7 : s);
-    const cx *c = dataset_cx(d, ci);
-    int64_t n0 = c->n[0], n1 = 2 * c->n[1];
+    int64_t n0 = dataset_count(d, ci, 0), n1 = 2 * dataset_count(d, ci, 1);
     dataset_inputs(d, s, in, global);
     assert_memory_equal(in[0], p.d.f[ci] + row * n0, (size_t)n0 * 4);
     assert_memory_equal(global[0], p.d.g + 2 * s, 16);
@@ -145,7 +144,10 @@ static void test_round_trip(void **state) {
   }
   for (int i = 0; i < 2; i++) {
     int64_t count;
-    assert_memory_equal(dataset_cx(d, i)->x, p.d.c[i]->x, (size_t)p.d.c[i]->n[0] * 16);
+    cx *c;
+    assert_int_equal(dataset_load_cx(d, i, &c), DKHO_OK);
+    assert_memory_equal(c->x, p.d.c[i]->x, (size_t)p.d.c[i]->n[0] * 16);
+    cx_free(c);
     assert_true(dataset_static(d, 5, i)[7] == 7 + i);
     assert_non_null(dataset_harmonic(d, i, 0, &count));
     assert_int_equal(count, 1);
@@ -210,7 +212,7 @@ static void scaling(const dataset *d, int field, int with_val, double *mean, dou
         int ci;
         int64_t row;
         dataset_locate(d, v[i], &ci, &row);
-        int64_t count = f->role == DATA_GLOBAL ? f->channels : dataset_cx(d, ci)->n[f->degree] * f->channels;
+        int64_t count = f->role == DATA_GLOBAL ? f->channels : dataset_count(d, ci, f->degree) * f->channels;
         for (int64_t j = 0; j < count; j++) {
           double x =
               f->role == DATA_GLOBAL ? dataset_global(d, field, v[i])[j] : (double)dataset_value(d, field, v[i])[j];
@@ -282,7 +284,7 @@ static void describe(const dataset *d, real *out) {
   const double *global[1];
   real sum[3], *work;
   const cx *c = dataset_cx(d, 0);
-  assert_int_equal(dataset_features(&f, d, 0, FEAT_SUMMARY, 2), DKHO_OK);
+  assert_int_equal(dataset_features(&f, d, FEAT_SUMMARY, 2), DKHO_OK);
   assert_int_equal(features_width(f, 0), 5);
   assert_non_null(MEM_NEW(work, features_work_size(f)));
   real *at[] = {out, out + 5 * c->n[0], out + 5 * c->n[0] + c->n[1]};

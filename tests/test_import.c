@@ -118,7 +118,7 @@ static void test_import(void **state) {
   const data_recipe *r = dataset_recipe(d, "q");
   assert_true(r->epochs == 12 && r->lr == 0.01 && r->batch == 16 && r->modes == 4 && r->harmonic == 1);
   features *x;
-  assert_int_equal(dataset_features(&x, d, 0, FEAT_SUMMARY, 4), DKHO_OK);
+  assert_int_equal(dataset_features(&x, d, FEAT_SUMMARY, 4), DKHO_OK);
   /* f, re, kappa, position 2, label 4, distance 3, spectral 4, heat 3, summary 1 + 1 + 2 */
   assert_int_equal(features_width(x, 0), 1 + 1 + 1 + 2 + 4 + 3 + 4 + 3 + 4);
   features_free(x);

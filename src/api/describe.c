@@ -118,8 +118,11 @@ static dkho_status describe_dataset(const char *path, json_t **out) {
     dataset_split(d, (data_split)s, &count);
     json_object_set_new(splits, data_split_name((data_split)s), json_integer(count));
   }
-  for (int i = 0; i < dataset_complexes(d); i++)
-    json_array_append_new(complexes, counts(dataset_cx(d, i)->n, dataset_cx(d, i)->dim));
+  for (int i = 0; i < dataset_complexes(d); i++) {
+    int64_t n[CX_DEGREES];
+    for (int k = 0; k < CX_DEGREES; k++) n[k] = dataset_count(d, i, k);
+    json_array_append_new(complexes, counts(n, dataset_dim(d)));
+  }
   const data_info *info = dataset_info(d);
   char hash[33];
   st_hash(dataset_file(d), hash);

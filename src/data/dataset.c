@@ -11,7 +11,8 @@
 struct dataset {
   st_file *file;
   data_spec spec;
-  cx **c;
+  cx *c; /* the first one */
+  int64_t (*count)[CX_DEGREES];
   int64_t total;
   int64_t *first;             /* complexes + 1: first sample of each complex */
   const void **value;         /* [complex][field] for cochains and statics, [0][field] for globals */
@@ -90,22 +91,32 @@ static dkho_status check_finite(const dataset *d, const st_tensor *t) {
              : fail(DKHO_E_NONFINITE, "%s: %s: element %lld is not finite", st_path(d->file), t->name, (long long)bad);
 }
 
+/* The dimension of the first one, and the identity that the description gives it. */
+static dkho_status check_complex(const dataset *d, int i, const cx *c) {
+  char hex[33];
+  if (c->dim != d->c->dim)
+    return fail(DKHO_E_FORMAT, "%s: complex %d has dimension %d, the first has %d", st_path(d->file), i, c->dim,
+                d->c->dim);
+  data_mesh_hash(c, hex);
+  if (strcmp(hex, d->spec.mesh_hash[i]) != 0)
+    return fail(DKHO_E_FORMAT, "%s: dkho.dataset: complexes[%d].mesh_hash: the complex has %s, expected %.40s",
+                st_path(d->file), i, hex, d->spec.mesh_hash[i]);
+  return DKHO_OK;
+}
+
+/* Every complex is looked at; only the first is kept. */
 static dkho_status load_complexes(dataset *d) {
   int n = d->spec.complexes;
   if (n == 0) return fail(DKHO_E_FORMAT, "%s: dkho.dataset: complexes is empty", st_path(d->file));
-  if (!ARENA_NEW(&d->mem, d->c, n) || !ARENA_NEW(&d->mem, d->first, n + 1)) return DKHO_E_MEMORY;
+  if (!ARENA_NEW(&d->mem, d->count, n) || !ARENA_NEW(&d->mem, d->first, n + 1)) return DKHO_E_MEMORY;
   for (int i = 0; i < n; i++) {
-    char prefix[32];
-    snprintf(prefix, sizeof prefix, "c%d/", i);
-    TRY(cx_get(&d->c[i], d->file, prefix));
-    if (d->c[i]->dim != d->c[0]->dim)
-      return fail(DKHO_E_FORMAT, "%s: complex %d has dimension %d, the first has %d", st_path(d->file), i, d->c[i]->dim,
-                  d->c[0]->dim);
-    char hex[33];
-    data_mesh_hash(d->c[i], hex);
-    if (strcmp(hex, d->spec.mesh_hash[i]) != 0)
-      return fail(DKHO_E_FORMAT, "%s: dkho.dataset: complexes[%d].mesh_hash: the complex has %s, expected %.40s",
-                  st_path(d->file), i, hex, d->spec.mesh_hash[i]);
+    cx *c;
+    TRY(dataset_load_cx(d, i, &c));
+    if (i == 0) d->c = c;
+    dkho_status s = check_complex(d, i, c);
+    for (int k = 0; k < CX_DEGREES; k++) d->count[i][k] = c->n[k];
+    if (i > 0) cx_free(c);
+    TRY(s);
     d->first[i + 1] = d->first[i] + d->spec.samples[i];
   }
   d->total = d->first[n];
@@ -122,11 +133,11 @@ static dkho_status load_field(dataset *d, int ci, int i) {
     TRY(st_need(d->file, name, ST_F64, 2, shape, &t));
     TRY(check_finite(d, t));
   } else if (f->role == DATA_STATIC) {
-    int64_t shape[] = {d->c[ci]->n[f->degree], f->channels};
+    int64_t shape[] = {d->count[ci][f->degree], f->channels};
     TRY(st_need(d->file, name, ST_F64, 2, shape, &t));
     TRY(check_finite(d, t));
   } else {
-    int64_t shape[] = {d->spec.samples[ci], d->c[ci]->n[f->degree], f->channels};
+    int64_t shape[] = {d->spec.samples[ci], d->count[ci][f->degree], f->channels};
     TRY(st_need(d->file, name, ST_F32, 3, shape, &t));
   }
   d->value[(size_t)ci * (size_t)d->spec.fields + (size_t)i] = t->data;
@@ -146,10 +157,10 @@ static dkho_status load_fields(dataset *d) {
 static dkho_status load_harmonic(dataset *d) {
   if (!ARENA_NEW(&d->mem, d->harmonic, d->spec.complexes * CX_DEGREES)) return DKHO_E_MEMORY;
   for (int ci = 0; ci < d->spec.complexes; ci++)
-    for (int k = 0; k <= d->c[ci]->dim; k++) {
+    for (int k = 0; k <= d->c->dim; k++) {
       char name[ST_NAME_MAX + 1];
       const st_tensor *t;
-      int64_t shape[] = {d->c[ci]->n[k], -1};
+      int64_t shape[] = {d->count[ci][k], -1};
       data_name_harmonic(name, ci, k);
       if (!st_find(d->file, name)) continue;
       TRY(st_need(d->file, name, ST_F64, 2, shape, &t));
@@ -191,7 +202,7 @@ static dkho_status load(dataset *d, const char *path) {
   dkho_status s = spec_read(&d->spec, &d->mem, text);
   if (s != DKHO_OK) return fail_prefix(s, "%s: dkho.dataset", path);
   TRY(load_complexes(d));
-  s = spec_check(&d->spec, d->c[0]->dim);
+  s = spec_check(&d->spec, d->c->dim);
   if (s != DKHO_OK) return fail_prefix(s == DKHO_E_INPUT ? DKHO_E_FORMAT : s, "%s: dkho.dataset", path);
   TRY(load_fields(d));
   TRY(load_harmonic(d));
@@ -212,7 +223,7 @@ dkho_status dataset_open(dataset **out, const char *path) {
 
 void dataset_free(dataset *d) {
   if (!d) return;
-  for (int i = 0; d->c && i < d->spec.complexes; i++) cx_free(d->c[i]);
+  cx_free(d->c);
   st_close(d->file);
   arena_free(&d->mem);
   mem_free(d);
@@ -235,11 +246,22 @@ int dataset_complexes(const dataset *d) {
 }
 
 int64_t dataset_count(const dataset *d, int ci, int k) {
-  return d->c[ci]->n[k];
+  return d->count[ci][k];
+}
+
+int dataset_dim(const dataset *d) {
+  return d->c->dim;
 }
 
 const cx *dataset_cx(const dataset *d, int ci) {
-  return d->c[ci];
+  assert(ci == 0);
+  return d->c;
+}
+
+dkho_status dataset_load_cx(const dataset *d, int ci, cx **out) {
+  char prefix[32];
+  snprintf(prefix, sizeof prefix, "c%d/", ci);
+  return cx_get(out, d->file, prefix);
 }
 
 int64_t dataset_samples(const dataset *d) {
@@ -291,7 +313,7 @@ const float *dataset_value(const dataset *d, int field, int64_t sample) {
   int64_t row;
   dataset_locate(d, sample, &ci, &row);
   const float *all = d->value[(size_t)ci * (size_t)d->spec.fields + (size_t)field];
-  return all + row * d->c[ci]->n[f->degree] * f->channels;
+  return all + row * d->count[ci][f->degree] * f->channels;
 }
 
 const double *dataset_global(const dataset *d, int field, int64_t sample) {
@@ -311,7 +333,7 @@ dkho_status dataset_prove_value(const dataset *d, int field, int64_t sample) {
   int ci;
   int64_t row;
   dataset_locate(d, sample, &ci, &row);
-  int64_t n = d->c[ci]->n[f->degree] * f->channels, bad = finite_until_f32(dataset_value(d, field, sample), n);
+  int64_t n = d->count[ci][f->degree] * f->channels, bad = finite_until_f32(dataset_value(d, field, sample), n);
   if (bad < n)
     return fail(DKHO_E_NONFINITE, "%s: field %s: sample %lld: element %lld is not finite", st_path(d->file), f->name,
                 (long long)sample, (long long)bad);
@@ -340,7 +362,7 @@ void dataset_prefetch(const dataset *d, int target, int64_t sample) {
   for (int i = 0; i < d->spec.fields; i++) {
     const data_field *f = &d->spec.field[i];
     if (f->role != DATA_INPUT && i != target) continue;
-    file_will_need(dataset_value(d, i, sample), (size_t)(d->c[ci]->n[f->degree] * f->channels) * sizeof(float));
+    file_will_need(dataset_value(d, i, sample), (size_t)(d->count[ci][f->degree] * f->channels) * sizeof(float));
   }
 }
 
@@ -371,12 +393,12 @@ const data_recipe *dataset_recipe(const dataset *d, const char *target) {
   return NULL;
 }
 
-dkho_status dataset_features(features **out, const dataset *d, int ci, feat_profile profile, int modes) {
+dkho_status dataset_features(features **out, const dataset *d, feat_profile profile, int modes) {
   const double **array = mem_alloc((size_t)d->spec.fields, sizeof *array);
   if (!array) return DKHO_E_MEMORY;
   for (int i = 0; i < d->spec.fields; i++)
-    if (d->spec.field[i].role == DATA_STATIC) array[i] = dataset_static(d, i, ci);
-  dkho_status s = features_create(out, &d->spec.table, d->c[ci], d->spec.fields, d->spec.field, array, profile, modes);
+    if (d->spec.field[i].role == DATA_STATIC) array[i] = dataset_static(d, i, 0);
+  dkho_status s = features_create(out, &d->spec.table, d->c, d->spec.fields, d->spec.field, array, profile, modes);
   mem_free(array);
   return s;
 }

@@ -64,8 +64,11 @@ const char *dataset_mesh_hash(const dataset *d, int ci); /* 32 hex digits */
 /* The identity of a complex: its coordinates and its top simplices. */
 void data_mesh_hash(const cx *c, char hex[33]);
 int dataset_complexes(const dataset *d);
-const cx *dataset_cx(const dataset *d, int ci);
 int64_t dataset_count(const dataset *d, int ci, int k); /* N_k of a complex */
+int dataset_dim(const dataset *d);                      /* of all its complexes */
+/* Only the first complex (ci 0) stays in memory; dataset_load_cx reads any of them anew, owned by the caller. */
+const cx *dataset_cx(const dataset *d, int ci);
+dkho_status dataset_load_cx(const dataset *d, int ci, cx **out);
 int64_t dataset_samples(const dataset *d);
 void dataset_locate(const dataset *d, int64_t sample, int *ci, int64_t *row);
 
@@ -94,6 +97,7 @@ const int64_t *dataset_split(const dataset *d, data_split s, int64_t *count); /*
 const feat_table *dataset_table(const dataset *d);
 const data_recipe *dataset_recipe(const dataset *d, const char *target); /* NULL when there is none */
 
-dkho_status dataset_features(features **out, const dataset *d, int ci, feat_profile profile, int modes);
+/* The descriptors compiled for the first complex. */
+dkho_status dataset_features(features **out, const dataset *d, feat_profile profile, int modes);
 
 #endif

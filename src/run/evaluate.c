@@ -164,12 +164,15 @@ static dkho_status add_mismatch(void *ctx, int complex, int64_t count, const int
   (void)sample;
   int64_t n = extent(p->lower, complex), m = extent(p->upper, complex);
   double *q = p->work, *dq = q + n, *w = dq + m;
+  const complex_view *v;
+  TRY(operator_hold(p->lower->o, complex, &v));
   for (int64_t i = 0; i < count; i++) {
     for (int64_t k = 0; k < n; k++) q[k] = (double)p->below[i * n + k];
     for (int64_t k = 0; k < m; k++) w[k] = (double)above[i * m + k];
-    cx_d(dataset_cx(p->lower->d, complex), target_of(p->lower)->degree, target_of(p->lower)->channels, q, dq);
+    cx_d(v->c, target_of(p->lower)->degree, target_of(p->lower)->channels, q, dq);
     p->sum += metric_rel_l2(m, dq, w, 1e-12);
   }
+  operator_release(p->lower->o, v);
   return DKHO_OK;
 }
 

@@ -30,7 +30,7 @@ typedef void (*predictor)(const honest *h, int64_t sample, int64_t n, float *out
 
 static int64_t extent(const honest *h, int complex) {
   const data_field *f = &dataset_field(h->d)[h->target];
-  return dataset_cx(h->d, complex)->n[f->degree] * f->channels;
+  return dataset_count(h->d, complex, f->degree) * f->channels;
 }
 
 static void zero(const honest *h, int64_t sample, int64_t n, float *out) {

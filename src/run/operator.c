@@ -87,7 +87,7 @@ dkho_status operator_create(neural_operator **out, const dataset *d, const opera
   o->modes = r->modes;
   o->harmonic = r->harmonic && r->setup.m->harmonic;
   o->complexes = dataset_complexes(d);
-  dkho_status s = build(o, dataset_cx(d, 0)->dim, NULL);
+  dkho_status s = build(o, dataset_dim(d), NULL);
   if (s == DKHO_OK && !(o->training = arena_strdup(&o->mem, "{}"))) s = DKHO_E_MEMORY;
   if (s == DKHO_OK) {
     params_init(o->p, r->seed, o->value);

@@ -4,12 +4,21 @@
 #include <math.h>
 #include <string.h>
 
+/* A complex with the metrics made for it. */
+typedef struct judged_complex {
+  int complex;
+  cx *own;         /* NULL for the first, which the data set keeps */
+  double *columns; /* of its harmonic basis, which the metrics borrow */
+  metrics *list;
+} judged_complex;
+
 struct scorer {
   const dataset *d;
   const data_field *field;
-  int target, sites, count; /* complexes; metrics */
+  const char *name;  /* of the list of metrics, borrowed */
+  int target, count; /* field; metrics */
   pool *threads;
-  metrics **list; /* per complex */
+  judged_complex first, now; /* now: another complex, while its samples come */
   int64_t room, done;
   double *value;  /* room × count */
   double **work;  /* per worker: prediction and target in double, then the metrics' scratch */
@@ -17,34 +26,44 @@ struct scorer {
   int64_t *counted;
   /* of the chunk at hand */
   int complex;
+  const metrics *list;
   const int64_t *sample;
   const float *prediction;
   arena mem;
 };
 
 int64_t scorer_extent(const scorer *s, int complex) {
-  return dataset_cx(s->d, complex)->n[s->field->degree] * s->field->channels;
+  return dataset_count(s->d, complex, s->field->degree) * s->field->channels;
 }
 
 const metrics *scorer_metrics(const scorer *s) {
-  return s->list[0];
+  return s->first.list;
 }
 
-/* The list on complex i, with the harmonic basis that the data set keeps. */
-static dkho_status open_list(scorer *s, int i, const char *list) {
-  int64_t count, n = dataset_cx(s->d, i)->n[s->field->degree];
+static void judged_free(judged_complex *j) {
+  metrics_free(j->list);
+  cx_free(j->own);
+  mem_free(j->columns);
+  *j = (judged_complex){0};
+}
+
+/* The metrics on complex i, with the harmonic basis that the data set keeps. */
+static dkho_status judged_open(const scorer *s, int i, judged_complex *out) {
+  int64_t count, n = dataset_count(s->d, i, s->field->degree);
   const double *rows = dataset_harmonic(s->d, i, s->field->degree, &count);
-  double *columns = NULL;
-  if (rows && !ARENA_NEW(&s->mem, columns, n * count)) return DKHO_E_MEMORY;
+  *out = (judged_complex){.complex = i};
+  if (i > 0) TRY(dataset_load_cx(s->d, i, &out->own));
+  if (rows && !MEM_NEW(out->columns, n * count)) return DKHO_E_MEMORY;
   for (int64_t r = 0; rows && r < n; r++)
-    for (int64_t k = 0; k < count; k++) columns[k * n + r] = rows[r * count + k];
-  metrics_given given = {rows ? count : 0, columns};
-  return metrics_create(&s->list[i], dataset_cx(s->d, i), list, s->field->degree, s->field->channels, &given);
+    for (int64_t k = 0; k < count; k++) out->columns[k * n + r] = rows[r * count + k];
+  metrics_given given = {rows ? count : 0, out->columns};
+  return metrics_create(&out->list, i ? out->own : dataset_cx(s->d, 0), s->name, s->field->degree, s->field->channels,
+                        &given);
 }
 
 /* One row of figures serves all complexes. */
-static dkho_status same_metrics(const scorer *s, int i) {
-  const metrics *a = s->list[0], *b = s->list[i];
+static dkho_status same_metrics(const scorer *s, int i, const metrics *b) {
+  const metrics *a = s->first.list;
   int same = metrics_count(a) == metrics_count(b);
   for (int k = 0; same && k < metrics_count(a); k++) same = strcmp(metrics_at(a, k)->key, metrics_at(b, k)->key) == 0;
   return same ? DKHO_OK
@@ -54,17 +73,27 @@ static dkho_status same_metrics(const scorer *s, int i) {
                      st_path(dataset_file(s->d)), i, s->field->degree, s->field->name);
 }
 
-static dkho_status open_scorer(scorer *s, const char *list) {
-  size_t scratch = 0;
-  int64_t widest = 0;
-  if (!ARENA_NEW(&s->mem, s->list, s->sites)) return DKHO_E_MEMORY;
-  for (int i = 0; i < s->sites; i++) {
-    TRY(open_list(s, i, list));
-    TRY(same_metrics(s, i));
-    if (metrics_work(s->list[i]) > scratch) scratch = metrics_work(s->list[i]);
-    if (scorer_extent(s, i) > widest) widest = scorer_extent(s, i);
+/* Looks at every complex once: whether the metrics fit, and how much room they need. */
+static dkho_status survey(scorer *s, size_t *scratch, int64_t *widest) {
+  TRY(judged_open(s, 0, &s->first));
+  *scratch = metrics_work(s->first.list), *widest = scorer_extent(s, 0);
+  for (int i = 1; i < dataset_complexes(s->d); i++) {
+    judged_complex one;
+    dkho_status st = judged_open(s, i, &one);
+    if (st == DKHO_OK) st = same_metrics(s, i, one.list);
+    if (st == DKHO_OK && metrics_work(one.list) > *scratch) *scratch = metrics_work(one.list);
+    if (scorer_extent(s, i) > *widest) *widest = scorer_extent(s, i);
+    judged_free(&one);
+    TRY(st);
   }
-  s->count = metrics_count(s->list[0]);
+  return DKHO_OK;
+}
+
+static dkho_status open_scorer(scorer *s) {
+  size_t scratch;
+  int64_t widest;
+  TRY(survey(s, &scratch, &widest));
+  s->count = metrics_count(s->first.list);
   if (!ARENA_NEW(&s->mem, s->work, pool_width(s->threads)) || !ARENA_NEW(&s->mem, s->value, s->room * s->count) ||
       !ARENA_NEW(&s->mem, s->result, s->count) || !ARENA_NEW(&s->mem, s->counted, s->count))
     return DKHO_E_MEMORY;
@@ -79,8 +108,8 @@ dkho_status scorer_create(scorer **out, const dataset *d, int target, const char
   *out = NULL;
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
   s->d = d, s->target = target, s->field = &dataset_field(d)[target];
-  s->threads = threads, s->room = samples, s->sites = dataset_complexes(d);
-  dkho_status st = open_scorer(s, list);
+  s->threads = threads, s->room = samples, s->name = list;
+  dkho_status st = open_scorer(s);
   if (st == DKHO_OK)
     *out = s;
   else
@@ -90,7 +119,8 @@ dkho_status scorer_create(scorer **out, const dataset *d, int target, const char
 
 void scorer_free(scorer *s) {
   if (!s) return;
-  for (int i = 0; s->list && i < s->sites; i++) metrics_free(s->list[i]);
+  judged_free(&s->first);
+  judged_free(&s->now);
   arena_free(&s->mem);
   mem_free(s);
 }
@@ -107,14 +137,27 @@ static dkho_status score_one(void *ctx, size_t task, int worker) {
       return fail(DKHO_E_NONFINITE, "prediction of sample %lld: value %lld is not finite", (long long)s->sample[task],
                   (long long)i);
   }
-  metrics_sample(s->list[s->complex], p, y, y + n, s->value + (s->done + (int64_t)task) * s->count);
+  metrics_sample(s->list, p, y, y + n, s->value + (s->done + (int64_t)task) * s->count);
+  return DKHO_OK;
+}
+
+static dkho_status choose_complex(scorer *s, int complex) {
+  if (complex && s->now.complex != complex) {
+    judged_free(&s->now);
+    dkho_status st = judged_open(s, complex, &s->now);
+    if (st != DKHO_OK) judged_free(&s->now);
+    TRY(st);
+  }
+  s->complex = complex;
+  s->list = complex ? s->now.list : s->first.list;
   return DKHO_OK;
 }
 
 dkho_status scorer_take(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   scorer *s = ctx;
   if (s->done + count > s->room) return fail(DKHO_E_INTERNAL, "a scorer was given more samples than it has room for");
-  s->complex = complex, s->sample = sample, s->prediction = prediction;
+  TRY(choose_complex(s, complex));
+  s->sample = sample, s->prediction = prediction;
   TRY(pool_run(s->threads, (size_t)count, score_one, s));
   s->done += count;
   return DKHO_OK;
@@ -126,14 +169,14 @@ static json_t *figure(double v) {
 }
 
 dkho_status scorer_result(const scorer *s, json_t **out) {
-  metrics_reduce(s->list[0], s->done, s->value, s->result, s->counted);
+  metrics_reduce(s->first.list, s->done, s->value, s->result, s->counted);
   json_t *values = json_object(), *counted = json_object(), *each = json_array();
   for (int i = 0; i < s->count; i++) {
-    const char *key = metrics_at(s->list[0], i)->key;
+    const char *key = metrics_at(s->first.list, i)->key;
     json_object_set_new(values, key, figure(s->result[i]));
     json_object_set_new(counted, key, json_integer((json_int_t)s->counted[i]));
   }
-  int error = metrics_find(s->list[0], "rel_l2");
+  int error = metrics_find(s->first.list, "rel_l2");
   for (int64_t i = 0; i < s->done; i++) json_array_append_new(each, figure(s->value[i * s->count + error]));
   *out = json_pack("{s:I, s:o, s:o, s:o}", "samples", (json_int_t)s->done, "metrics", values, "counted", counted,
                    "rel_l2_each", each);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VIEWS_KEPT = 4 }; /* beside those that are held */
+enum { VIEWS_KEPT = 1 }; /* beside those that are held: batches of many complexes hardly meet one again in time */
 
 static void view_free(complex_view *v) {
   if (!v) return;
@@ -73,11 +73,11 @@ static dkho_status view_features(const neural_operator *o, complex_view *v) {
   return s;
 }
 
-/* The complex: the data set's, the one made again for a packed file, or the model file's. */
+/* The complex: the data set's first, the one made again for a packed file, or read from the file. */
 static dkho_status view_complex(const neural_operator *o, complex_view *v) {
   char prefix[32];
-  if (o->d || o->parts.c) {
-    v->c = o->d ? dataset_cx(o->d, v->complex) : o->parts.c;
+  if (o->parts.c || (o->d && v->complex == 0)) {
+    v->c = o->d ? dataset_cx(o->d, 0) : o->parts.c;
     return DKHO_OK;
   }
   snprintf(prefix, sizeof prefix, "c%d/", v->complex);

@@ -1,0 +1,183 @@
+/* test_model.c: a model of thirty lines, registered here, goes through everything that models go through: the list, options and sizes,
+ * training, resuming, model files, prediction, diagnostics, all by the public API. */
+#include "api.h"
+#include "model/model.h"
+
+#include <jansson.h>
+#include <math.h>
+
+/* ---- the model: û = affine(GELU(affine(F_q))) on each simplex of the target's degree ---- */
+
+enum { TINY_WIDTH, TINY_SKIP };
+static const char *const skips[] = {"off", "on", NULL};
+static const model_option tiny_options[] = {
+    [TINY_WIDTH] = {"width", OPTION_INT, 8, 1, 256, NULL, "hidden width"},
+    [TINY_SKIP] = {"skip", OPTION_CHOICE, 0, 0, 0, skips, "a linear map beside the network"},
+    {0},
+};
+static const model_size tiny_sizes[] = {{"small", "width=8"}, {"large", "width=16"}, {0}};
+
+static int tiny_degrees(int dim, int target) {
+  (void)dim;
+  return target + 1;
+}
+
+static dkho_status tiny_declare(const model_setup *s, params *p) {
+  int in = s->features[s->target], width = model_int(s, TINY_WIDTH);
+  params_add_affine(p, "first", in, width, 1);
+  params_add_affine(p, "second", width, s->channels, 1);
+  if (model_int(s, TINY_SKIP)) params_add_affine(p, "skip", in, s->channels, 0);
+  return p->status;
+}
+
+static dkho_status tiny_record(const model_setup *s, const model_view *v, tape *t, model_net *net) {
+  int q = s->target;
+  var x = net->feature[q] = tape_input(t, v->c->n[q], s->features[q]);
+  var a = op_fn(t, FN_GELU, op_affine(t, 1, &x, tape_param(t, "first.w"), tape_param(t, "first.b")));
+  net->predicted = op_affine(t, 1, &a, tape_param(t, "second.w"), tape_param(t, "second.b"));
+  if (model_int(s, TINY_SKIP)) net->predicted = op_axpy(t, 1, net->predicted, op_matmul(t, x, tape_param(t, "skip.w")));
+  tape_keep(t, net->predicted);
+  net->target = tape_input(t, v->c->n[q], s->channels);
+  net->loss = op_rel_l2(t, net->predicted, net->target, s->loss_eps);
+  return t->status;
+}
+
+static const model_type tiny = {.name = "tiny",
+                                .summary = "a network on each simplex by itself",
+                                .option = tiny_options,
+                                .size = tiny_sizes,
+                                .profile = FEAT_NATIVE,
+                                .degrees = tiny_degrees,
+                                .declare = tiny_declare,
+                                .record = tiny_record};
+
+/* ---- ---- */
+
+static char dir[64], data[128], run[128], again[128];
+
+static int open_world(void **state) {
+  (void)state;
+  scratch_make(dir);
+  scratch_path(data, dir, "data.st"), scratch_path(run, dir, "run"), scratch_path(again, dir, "again");
+  dkho_generate_options g = {.resolution = "smoke", .samples = 24, .seed = 3, .threads = 1};
+  return model_register(&tiny) == DKHO_OK && dkho_dataset_generate("heat", data, &g) == DKHO_OK ? 0 : -1;
+}
+
+static int close_world(void **state) {
+  (void)state;
+  api_remove(dir);
+  return rmdir(dir);
+}
+
+static dkho_train_options tiny_training(const char *const *options) {
+  dkho_train_options o;
+  dkho_train_defaults(&o);
+  o.model = "tiny", o.options = options, o.target = "q", o.epochs = 3, o.batch = 4, o.threads = 1;
+  return o;
+}
+
+static void test_list(void **state) {
+  (void)state;
+  char *text;
+  FINE(dkho_model_list(&text));
+  json_t *list = json_loads(text, 0, NULL);
+  dkho_text_free(text);
+  json_t *last = json_array_get(list, json_array_size(list) - 1), *option = json_object_get(last, "options");
+  assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "name")), "dkho");
+  assert_string_equal(json_string_value(json_object_get(last, "name")), "tiny");
+  assert_int_equal(json_array_size(option), 2);
+  assert_string_equal(json_string_value(json_object_get(json_array_get(option, 0), "key")), "width");
+  assert_int_equal(json_integer_value(json_object_get(json_array_get(option, 0), "default")), 8);
+  assert_string_equal(json_string_value(json_object_get(json_array_get(option, 1), "default")), "off");
+  json_decref(list);
+  assert_int_equal(model_register(&tiny), DKHO_E_INPUT); /* a name is taken once */
+}
+
+static int stop_soon(void *count) {
+  return ++*(int *)count >= 2;
+}
+
+/* Trained in one go, or stopped and resumed, on other threads: the same file. Its options travel with it. */
+static void test_training(void **state) {
+  (void)state;
+  static const char *const wide[] = {"width=12", "skip=on", NULL};
+  dkho_train_options o = tiny_training(wide);
+  char one[160], two[160];
+  int calls = 0;
+  FINE(dkho_train(data, run, &o));
+  o.stop = stop_soon, o.stop_user = &calls, o.threads = 2;
+  REFUSED(DKHO_E_STOPPED, dkho_train(data, again, &o), "stopped");
+  o.stop = NULL;
+  FINE(dkho_train_resume(again, NULL, &o));
+  assert_true(api_same_file(scratch_path(one, run, "best.st"), scratch_path(two, again, "best.st")));
+  dkho_model *m;
+  int64_t count;
+  FINE(dkho_model_load(&m, run));
+  FINE(dkho_parameter_count("heat", &o, &count));
+  assert_int_equal(dkho_model_parameters(m), count);
+  char *text;
+  FINE(dkho_describe(run, &text));
+  assert_non_null(strstr(text, "\"tiny\""));
+  dkho_text_free(text);
+  dkho_model_free(m);
+}
+
+/* What the model file predicts is what evaluation scores, and a copy predicts the same. */
+static void test_prediction(void **state) {
+  (void)state;
+  dkho_model *m, *copy;
+  dkho_dataset *d;
+  dkho_field_info out;
+  char file[160];
+  FINE(dkho_model_load(&m, run));
+  FINE(dkho_model_save(m, scratch_path(file, dir, "copy.st"), 0));
+  FINE(dkho_model_load(&copy, file));
+  FINE(dkho_dataset_open(&d, data));
+  FINE(dkho_model_output(m, &out));
+  const void *input[8];
+  for (int i = 0; i < dkho_model_inputs(m); i++) {
+    dkho_field_info info;
+    FINE(dkho_model_input(m, i, &info));
+    input[i] = dkho_dataset_value(d, dkho_dataset_find(d, info.name), 0);
+  }
+  int64_t n = out.rows * out.channels;
+  float *a = calloc((size_t)n, sizeof *a), *b = calloc((size_t)n, sizeof *b);
+  FINE(dkho_model_predict(m, 1, 1, input, a));
+  FINE(dkho_model_predict(copy, 2, 1, input, b));
+  assert_memory_equal(a, b, (size_t)n * sizeof *a);
+  double size = 0;
+  for (int64_t i = 0; i < n; i++) size = fmax(size, fabs((double)a[i]));
+  assert_true(size > 0);
+  free(a), free(b);
+  dkho_dataset_free(d);
+  dkho_model_free(m), dkho_model_free(copy);
+  char *text;
+  FINE(dkho_evaluate(run, NULL, "test", 1, &text));
+  assert_non_null(strstr(text, "rel_l2"));
+  dkho_text_free(text);
+}
+
+/* Sizes set options; what is wrong is said in the model's own words. */
+static void test_choices(void **state) {
+  (void)state;
+  dkho_train_options o = tiny_training(NULL);
+  int64_t small, large, wide;
+  FINE(dkho_parameter_count("heat", &o, &small));
+  o.size = "large";
+  FINE(dkho_parameter_count("heat", &o, &large));
+  o.options = (const char *const[]){"width=8", NULL}; /* an option wins over a size */
+  FINE(dkho_parameter_count("heat", &o, &wide));
+  assert_true(large > small && wide == small);
+  o.size = "huge";
+  REFUSED(DKHO_E_INPUT, dkho_parameter_count("heat", &o, &wide), "small, large");
+  o.size = NULL, o.options = (const char *const[]){"h=8", NULL};
+  REFUSED(DKHO_E_INPUT, dkho_parameter_count("heat", &o, &wide), "it has width, skip");
+  o.options = NULL, o.variant = "no_phase";
+  REFUSED(DKHO_E_INPUT, dkho_parameter_count("heat", &o, &wide), "no option 'variant'");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_list), cmocka_unit_test(test_training),
+                                     cmocka_unit_test(test_prediction), cmocka_unit_test(test_choices)};
+  return cmocka_run_group_tests(tests, open_world, close_world);
+}
