@@ -65,6 +65,11 @@ int stop_asked(void *user);
 /* The models by name and summary, with their options if asked for; name NULL: all of them. */
 int print_models(const char *name, int options);
 
+/* The benchmarks that the library has (dkho_problem_list), a new reference; NULL after a failure. */
+json_t *problem_list(void);
+/* The member of this name, borrowed, or NULL. */
+const json_t *problem_in(const json_t *list, const char *name);
+
 /* Prints text as it is, and frees it. */
 void print_json(char *json);
 /* The member as text, "" when absent. */

@@ -1,5 +1,5 @@
-/* demo.c: `dkho demo`: the whole path on one benchmark, small enough to watch. What it does is in the table below; the budget
- * "demo" of dkho_reproduce has samples and epochs. */
+/* demo.c: `dkho demo`: the whole path on one benchmark, small enough to watch. What it shows of a problem is in dkho_problem_list;
+ * the budget "demo" of dkho_reproduce has samples and epochs. */
 #include "cli.h"
 
 #include <stdio.h>
@@ -23,29 +23,27 @@ const verb verb_demo = {
     run,
 };
 
-/* The target that is learned, the mesh that the budget has, and what to say of the task. */
+/* The target that is learned, the mesh that the budget has, and what to say of the task; borrowed from the list of problems. */
 typedef struct story {
   const char *problem, *target, *resolution, *task;
 } story;
-static const story stories[] = {
-    {"reaction", "u", "main", "u(0) and a growth rate -> u(T); u' = 0.01 Lap u + r u (1 - u) on a torus, nonlinear"},
-    {"darcy", "q", "smoke", "source and pressures of two holes -> flux on the edges; Darcy flow, linear"},
-    {"torus", "u", "smoke", "u(0) -> u(T), carried round a torus and spread, linear"},
-    {"cavity", "B", "smoke", "source -> vector response in a spherical shell, nearly linear"},
-    {"heat", "u", "smoke", "u(0) and temperatures of three holes -> u(T), linear"},
-};
-enum { STORIES = sizeof stories / sizeof *stories };
 
-static int find_story(const char *name, const story **out) {
-  char known[128] = "";
-  for (int i = 0; i < STORIES; i++) {
+/* The story of a problem; name NULL: of the one that is shown first. */
+static int find_story(const json_t *problems, const char *name, story *out) {
+  char known[256] = "";
+  size_t i;
+  json_t *p;
+  json_array_foreach(problems, i, p) {
+    const json_t *demo = json_object_get(p, "demo");
+    if (!demo) continue;
     size_t used = strlen(known);
-    snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", stories[i].problem);
-    if (strcmp(stories[i].problem, name) != 0) continue;
-    *out = &stories[i];
+    snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", json_text(p, "name"));
+    if (name ? strcmp(json_text(p, "name"), name) != 0 : !json_is_true(json_object_get(demo, "first"))) continue;
+    *out = (story){json_text(p, "name"), json_text(demo, "target"), json_text(demo, "resolution"),
+                   json_text(demo, "task")};
     return EXIT_DONE;
   }
-  return misuse(&verb_demo, "unknown problem '%s'; there are %s", name, known);
+  return misuse(&verb_demo, "unknown problem '%s'; there are %s", name ? name : "", known);
 }
 
 static int show_mesh(const story *of) {
@@ -193,15 +191,19 @@ static int run(int argc, char **argv) {
       {0},
   };
   common shared;
-  const story *of = &stories[0];
+  story of = {0};
   char **args;
   int nargs, s = parse(&verb_demo, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs > 1) return misuse(&verb_demo, "unexpected argument '%s'", args[1]);
-  if (nargs && (s = find_story(args[0], &of)) != EXIT_DONE) return s;
   if (epochs < 0 || epochs > 1000000 || o.samples < 0)
     return misuse(&verb_demo, "--epochs and --samples: expected numbers ≥ 0");
-  o.target = of->target, o.epochs = (int)epochs;
-  o.seed = (uint64_t)shared.seed, o.threads = (int)shared.threads;
-  return perform(of, dir, &o, shared.json);
+  o.epochs = (int)epochs, o.seed = (uint64_t)shared.seed, o.threads = (int)shared.threads;
+  json_t *problems = problem_list();
+  if (!problems) return failed();
+  s = find_story(problems, nargs ? args[0] : NULL, &of);
+  o.target = of.target;
+  if (s == EXIT_DONE) s = perform(&of, dir, &o, shared.json);
+  json_decref(problems);
+  return s;
 }

@@ -101,10 +101,10 @@ static int report(const dkho_complex *c, const char *name, int as_json) {
 }
 
 static int is_benchmark(const char *name) {
-  static const char *const known[] = {"darcy", "torus", "cavity", "heat", "reaction"};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strcmp(name, known[i]) == 0) return 1;
-  return 0;
+  json_t *list = problem_list();
+  int found = problem_in(list, name) != NULL;
+  json_decref(list);
+  return found;
 }
 
 static int has_ending(const char *path, const char *ending) {

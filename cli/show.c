@@ -13,6 +13,22 @@ static char *rotating(void) {
   return buffers[turn];
 }
 
+json_t *problem_list(void) {
+  char *text = NULL;
+  if (dkho_problem_list(&text) != DKHO_OK) return NULL;
+  json_t *list = json_loads(text, 0, NULL);
+  dkho_text_free(text);
+  return list;
+}
+
+const json_t *problem_in(const json_t *list, const char *name) {
+  size_t i;
+  json_t *p;
+  json_array_foreach(list, i, p)
+    if (strcmp(json_text(p, "name"), name) == 0) return p;
+  return NULL;
+}
+
 void print_json(char *json) {
   puts(json);
   dkho_text_free(json);

@@ -64,7 +64,7 @@ DKHO_API dkho_status dkho_describe(const char *path, char **json);
  * larger vertex number; top simplices keep the orientation they came with. A handle may be read from many threads. */
 typedef struct dkho_complex dkho_complex;
 
-/* The domain of a benchmark: darcy, torus, cavity, heat, reaction; resolution "main" (NULL) or "smoke". */
+/* The domain of a benchmark of dkho_problem_list; resolution "main" (NULL) or "smoke". */
 DKHO_API dkho_status dkho_complex_generate(dkho_complex **out, const char *name, const char *resolution);
 /* [-half, half]² minus disjoint round holes {x, y, radius}; triangle size h_near within `near` of a hole, h_far beyond
  * `far`. interior > 0 asks for exactly that many interior vertices, 0 lets the size field decide. */
@@ -159,7 +159,10 @@ typedef struct dkho_generate_options {
   int threads; /* 0: one per core; never changes a result */
   int force;   /* replace the file if it exists */
 } dkho_generate_options;
-/* Makes the data of a benchmark: darcy, torus, cavity, heat, reaction. options NULL: main resolution, seed 42. */
+/* The benchmarks as JSON: [{"name", "summary", "paper": whether the paper has it, "targets": [{"name", "degree", "channels"}…],
+ * "demo" (where it has one): {"target", "task", "resolution", "first": whether it is the default}}…]. */
+DKHO_API dkho_status dkho_problem_list(char **json);
+/* Makes the data of a benchmark of dkho_problem_list. options NULL: main resolution, seed 42. */
 DKHO_API dkho_status dkho_dataset_generate(const char *problem, const char *path, const dkho_generate_options *options);
 /* A user's own mesh and arrays, by a JSON specification. */
 DKHO_API dkho_status dkho_dataset_import(const char *spec, const char *path, int force);
@@ -249,8 +252,8 @@ DKHO_API dkho_status dkho_phase(const char *run, const char *data, int threads, 
                                 char **json);
 /* A benchmark from nothing to tables and figures: data, models of every target, ablations with equal budgets, rows to compare
  * with, the phase diagnostic; table.md, table.csv, result.json and figures/ in `dir`, our figures beside the paper's. What is
- * finished is kept: a call that was stopped goes on where it was. problem: darcy, torus, cavity, heat, reaction, or "all" for the
- * paper's three. json (may be NULL): the "problems" of result.json, an array of one object per problem in the folder. */
+ * finished is kept: a call that was stopped goes on where it was. problem: one of dkho_problem_list, or "all" for those of
+ * the paper. json (may be NULL): the "problems" of result.json, an array of one object per problem in the folder. */
 typedef struct dkho_reproduce_options {
   const char *budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its own) */
   const char *target; /* NULL: every target */
@@ -273,12 +276,12 @@ DKHO_API dkho_status dkho_reproduce(const char *problem, const char *dir, const 
                                     char **json);
 
 /* How fast this machine trains and predicts, as JSON: the multiply-add peak measured in the same run, and for every
- * problem ("darcy", "torus", "cavity"; NULL: all three), size and number of threads (1 and `threads`) the milliseconds per
+ * problem (NULL: all of the paper's), size and number of threads (1 and `threads`) the milliseconds per
  * sample of a training step (batch 16) and of predictions (batch 1 and 16), medians of turns, the speed-up over one thread,
  * GFLOP/s, share of the peak, memory. */
 DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const char *resolution, int threads,
                                 double seconds, char **json);
-/* Training time per simplex on torus meshes of growing size, from a hundredth of `largest` simplices (but at least 1,000) to that (0: 10⁶), as
+/* Training time per simplex on meshes of growing size, from a hundredth of `largest` simplices (but at least 1,000) to that (0: 10⁶), as
  * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf (force: also where there is one). Medians of `turns` turns
  * (0: 3) through all sizes, by the clock and in processor time of all threads. Static descriptors and samples are noise, since only
  * the time matters. size: "small" (also NULL) or "large". */

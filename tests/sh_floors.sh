@@ -31,6 +31,14 @@ breaks src/mesh/c.c '#include "../nn/tape.h"' 'instead of ../nn/tape.h'
 breaks src/mesh/d.c '#include "a.c"' 'instead of a.c'
 breaks src/mesh/e.c '#include "base/st_priv.h"' 'base/st_priv.h is private to base'
 breaks cli/a.c '#include "base/mem.h"' 'cli may include only dkho.h'
+mkdir -p "$root"/src/{problem,run}
+echo '    .name = "darcy",' >"$root/src/problem/a.c"
+echo '    .name = "flow",' >"$root/src/problem/b.c"
+echo '/* the exact flow */' >"$root/src/run/a.c"
+good "a benchmark's name in its own file, and an ordinary word"
+breaks src/run/b.c 'if (strcmp(name, "flow") == 0)' 'src/run/b.c:1: knows the benchmark flow'
+breaks src/nn/b.c '/* as for darcy */' 'src/nn/b.c:1: knows the benchmark darcy'
+breaks src/run/c.c 'return &problem_flow;' 'knows the benchmark flow'
 mkdir "$root/src/other"
 if "$check" "$root" 2>/dev/null; then echo "accepted an unknown floor" >&2; exit 1; fi
 echo "the floors hold"

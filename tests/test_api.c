@@ -2,6 +2,7 @@
 #include "api.h"
 #include "base/st.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <pthread.h>
 
@@ -404,12 +405,40 @@ static void test_few_modes(void **state) {
   dkho_complex_free(c);
 }
 
+/* Every listed benchmark can be built; its demonstration names one of its targets; one of them comes first. */
+static void test_problem_list(void **state) {
+  char *text = NULL;
+  size_t i, k;
+  json_t *p, *target;
+  int first = 0;
+  (void)state;
+  FINE(dkho_problem_list(&text));
+  json_t *list = json_loads(text, 0, NULL);
+  dkho_text_free(text);
+  assert_true(json_array_size(list) >= 5);
+  json_array_foreach(list, i, p) {
+    const json_t *demo = json_object_get(p, "demo");
+    dkho_complex *c = NULL;
+    int known = !demo;
+    FINE(dkho_complex_generate(&c, json_string_value(json_object_get(p, "name")), "smoke"));
+    json_array_foreach(json_object_get(p, "targets"), k, target) {
+      assert_true(json_integer_value(json_object_get(target, "degree")) <= dkho_complex_dim(c));
+      known |= json_equal(json_object_get(target, "name"), json_object_get(demo, "target"));
+    }
+    assert_true(known && k > 0);
+    first += json_is_true(json_object_get(demo, "first"));
+    dkho_complex_free(c);
+  }
+  assert_int_equal(first, 1);
+  json_decref(list);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts),         cmocka_unit_test(test_error_is_per_thread),
                                      cmocka_unit_test(test_generate),      cmocka_unit_test(test_shapes),
                                      cmocka_unit_test(test_build),         cmocka_unit_test(test_files),
                                      cmocka_unit_test(test_import_report), cmocka_unit_test(test_export),
                                      cmocka_unit_test(test_calculus),      cmocka_unit_test(test_few_modes),
-                                     cmocka_unit_test(test_kuramoto)};
+                                     cmocka_unit_test(test_kuramoto),      cmocka_unit_test(test_problem_list)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,14 +108,14 @@ static int tear_down(void **state) {
 static void ridge_recovers(void **state) {
   shared *s = *state;
   json_t *rows;
-  ok(honest_rows(s->d, dataset_find(s->d, "w"), "generic", 0, DATA_TEST, NULL, &rows));
+  ok(honest_rows(s->d, dataset_find(s->d, "w"), "generic", 0, DATA_TEST, 0, NULL, &rows));
   assert_true(metric(rows, "ridge", "rel_l2") < 1e-4);
   assert_int_equal(json_integer_value(json_object_get(find_row(rows, "ridge"), "inputs")), 14 * 7 + 2);
   assert_true(metric(rows, "zero", "rel_l2") == 1);
   assert_null(find_row(rows, "copy"));
   json_decref(rows);
   /* fewer samples than inputs: worse, but better than the mean */
-  ok(honest_rows(s->d, dataset_find(s->d, "w"), "generic", 20, DATA_TEST, NULL, &rows));
+  ok(honest_rows(s->d, dataset_find(s->d, "w"), "generic", 20, DATA_TEST, 0, NULL, &rows));
   double few = metric(rows, "ridge", "rel_l2");
   assert_true(few > 1e-2 && few < metric(rows, "mean", "rel_l2"));
   json_decref(rows);
@@ -125,7 +125,7 @@ static void trivial_rows(void **state) {
   shared *s = *state;
   json_t *rows;
   int target = dataset_find(s->d, "u"), start = dataset_find(s->d, "u0");
-  ok(honest_rows(s->d, target, "torus", 0, DATA_TEST, NULL, &rows));
+  ok(honest_rows(s->d, target, "torus", 0, DATA_TEST, 0.30, NULL, &rows));
   int64_t count, trains, n = dataset_cx(s->d, 0)->n[0];
   const int64_t *test = dataset_split(s->d, DATA_TEST, &count), *train = dataset_split(s->d, DATA_TRAIN, &trains);
   double copied = 0, averaged = 0;
@@ -152,7 +152,7 @@ static void other_problems(void **state) {
   json_t *rows;
   write_data(scratch_path(path, s->dir, "other.st"), "heat");
   ok(dataset_open(&d, path));
-  ok(honest_rows(d, dataset_find(d, "u"), "generic", 0, DATA_TEST, NULL, &rows));
+  ok(honest_rows(d, dataset_find(d, "u"), "generic", 0, DATA_TEST, 0, NULL, &rows));
   assert_non_null(find_row(rows, "copy"));
   assert_null(find_row(rows, "rotated"));
   json_decref(rows);
@@ -215,7 +215,7 @@ static void no_memory(void **state) {
   json_t *rows = NULL;
   for (int n = 1;; n++) {
     mem_fail_at(n);
-    dkho_status st = honest_rows(s->d, dataset_find(s->d, "u"), "torus", 16, DATA_VAL, NULL, &rows);
+    dkho_status st = honest_rows(s->d, dataset_find(s->d, "u"), "torus", 16, DATA_VAL, 0.30, NULL, &rows);
     mem_fail_at(0);
     if (st == DKHO_OK) break;
     assert_int_equal(st, DKHO_E_MEMORY);

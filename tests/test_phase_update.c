@@ -3,6 +3,7 @@
  * corrections, step and coupling, the score of each benchmark, and its smoothing. */
 #include "model/dkho/fast.h"
 #include "run/config.h"
+#include "problem/problem.h"
 #include "run/phase.h"
 #include "scratch.h"
 
@@ -218,7 +219,9 @@ static void stir(neural_operator *o) {
 static void compare(replay *r) {
   int64_t n = r->c->n[r->of->degree], sample[SAMPLES];
   phase_result found;
-  phase_request plain = {0};
+  const problem_phase *rule = problem_named(r->of->problem)->phase; /* as src/study hands it on */
+  phase_rule own = rule ? (phase_rule){rule->up, rule->down, rule->last, rule->q} : (phase_rule){0};
+  phase_request plain = {.rule = rule ? &own : NULL};
   for (int64_t i = 0; i < SAMPLES; i++) sample[i] = i;
   ok(phase_run(&found, r->o, r->d, SAMPLES, sample, NULL, &plain));
   assert_int_equal(found.degree, r->of->degree);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks the include rule between floors: a file in src/X includes only its own floor, dkho.h, and the floors named here.
-# The command line and the examples include nothing of ours but dkho.h and files beside them. Usage: tools/check_floors.sh [ROOT]
+# The command line and the examples include nothing of ours but dkho.h and files beside them. No benchmark is known by name on
+# the floors that serve any data set, and headers private to a floor end in _impl.h. Usage: tools/check_floors.sh [ROOT]
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 declare -A allowed=(
@@ -58,4 +59,22 @@ for folder in cli examples; do
     fi
   done < <(includes "$folder")
 done
+
+# Names of the benchmarks, from their tables. Some are words of their own, and count only as "NAME" or problem_NAME; heat is
+# also a descriptor.
+anonymous=(src/kern src/nn src/model src/run src/data src/api src/report)
+words=" flow heat lamination reaction wells "
+if [ -d src/problem ]; then
+  for name in $(sed -nE 's/^[[:space:]]*\.name = "([a-z_0-9]+)".*/\1/p' src/problem/*.c); do
+    pattern="problem_$name\\b"
+    [ "$name" = heat ] || pattern+="|\"$name\""
+    [[ $words = *" $name "* ]] || pattern+="|\\b$name\\b"
+    for folder in "${anonymous[@]}"; do
+      [ -d "$folder" ] || continue
+      while IFS=: read -r file line _; do
+        complain "$file:$line: knows the benchmark $name; only src/problem and src/study may"
+      done < <(grep -rnE "$pattern" "$folder")
+    done
+  done
+fi
 exit $bad

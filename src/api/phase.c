@@ -6,7 +6,7 @@ dkho_status dkho_phase(const char *run, const char *data, int threads, const dkh
   opened r = {0};
   phase_result found = {0};
   phase_request request = {0};
-  if (o) request = (phase_request){o->q, o->zero_diagonal};
+  if (o) request = (phase_request){.q = o->q, .zero_diagonal = o->zero_diagonal};
   *json = NULL;
   dkho_status s = opened_model(&r, run, data, threads);
   if (s == DKHO_OK) s = opened_phase(&r, o ? o->limit : 0, &request, &found);

@@ -5,11 +5,43 @@
 #include "study/pack.h"
 #include "study/study.h"
 
+#include <string.h>
+
 /* The object as text when it is wanted; it is dropped. */
 static dkho_status hand_over(dkho_status s, json_t *object, char **json) {
   if (s == DKHO_OK && json) return api_json(object, json);
   json_decref(object);
   return s;
+}
+
+static json_t *describe_targets(const problem *p) {
+  json_t *list = json_array();
+  for (int r = 0; r < p->recipes; r++)
+    for (int i = 0; i < p->fields; i++)
+      if (strcmp(p->field[i].name, p->recipe[r].target) == 0)
+        json_array_append_new(list, json_pack("{s:s, s:i, s:i}", "name", p->field[i].name, "degree", p->field[i].degree,
+                                              "channels", p->field[i].channels));
+  return list;
+}
+
+static dkho_status describe_problem(const problem *p, json_t *list) {
+  study_budget demo;
+  TRY(study_budget_of("demo", p, &demo));
+  json_t *one = json_pack("{s:s, s:s, s:b, s:o}", "name", p->name, "summary", p->summary, "paper", p->paper != NULL,
+                          "targets", describe_targets(p));
+  if (one && p->demo)
+    json_object_set_new(one, "demo",
+                        json_pack("{s:s, s:s, s:s, s:b}", "target", p->demo->target, "task", p->demo->task,
+                                  "resolution", demo.of.resolution, "first", p->demo->first));
+  return json_array_append_new(list, one) == 0 ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
+}
+
+dkho_status dkho_problem_list(char **json) {
+  json_t *list = json_array();
+  dkho_status s = DKHO_OK;
+  *json = NULL;
+  for (int i = 0; s == DKHO_OK && i < problem_count(); i++) s = describe_problem(problem_at(i), list);
+  return hand_over(s, list, json);
 }
 
 dkho_status dkho_reproduce(const char *name, const char *dir, const dkho_reproduce_options *options, char **json) {

@@ -17,11 +17,15 @@ typedef struct data_recipe {
   int epochs, batch;
   int modes;           /* columns of the spectral encodings */
   int harmonic;        /* 1: the harmonic head reads "harmonic{degree of target}" */
-  const char *metrics; /* name of a list of metrics: "darcy", "generic", … */
+  const char *metrics; /* a list of metrics: "generic", …, or a benchmark's name, which stands for one */
 } data_recipe;
 
+/* The list that a recipe's `metrics` stands for: what the benchmark of this name is judged by, or the text itself. Implemented in
+ * src/problem, which alone knows names. */
+const char *data_metrics_definition(const char *name);
+
 typedef struct data_info {
-  const char *problem;   /* "darcy", or the user's name for it */
+  const char *problem;   /* the benchmark's name, or the user's for it */
   const char *generator; /* what made it: "dkho data", "dkho import" */
   uint64_t seed;
   const char *params; /* a JSON object, as text: whatever is needed to make it again */

@@ -418,4 +418,10 @@ const problem problem_cavity = {
     .work = work,
     .draw = draw,
     .solve = solve,
+    .metrics = "edge_flux",
+    .paper = &paper_cavity,
+    .phase = &(const problem_phase){.degree = 0, .up = 1, .last = 1, .q = 0.18},
+    .quick = &(const problem_budget){"main", 320, 40, 4},
+    .demo =
+        &(const problem_demo){.target = "B", .task = "source -> vector response in a spherical shell, nearly linear"},
 };

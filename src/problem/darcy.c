@@ -412,4 +412,10 @@ const problem problem_darcy = {
     .work = work,
     .draw = draw,
     .solve = solve,
+    .metrics = "generic",
+    .paper = &paper_darcy,
+    .phase = &(const problem_phase){.degree = 2, .down = 1, .q = 0.24},
+    .quick = &(const problem_budget){"main", 180, 40, 4},
+    .demo = &(const problem_demo){.target = "q",
+                                  .task = "source and pressures of two holes -> flux on the edges; Darcy flow, linear"},
 };

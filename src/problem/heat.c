@@ -221,4 +221,6 @@ const problem problem_heat = {
     .work = work,
     .draw = draw,
     .solve = solve,
+    .quick = &(const problem_budget){"main", 400, 40, 4},
+    .demo = &(const problem_demo){.target = "u", .task = "u(0) and temperatures of three holes -> u(T), linear"},
 };

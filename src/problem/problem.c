@@ -18,15 +18,23 @@ const problem *problem_at(int i) {
   return list[i];
 }
 
+const problem *problem_named(const char *name) {
+  for (int i = 0; i < COUNT; i++)
+    if (strcmp(name, list[i]->name) == 0) return list[i];
+  return NULL;
+}
+
 dkho_status problem_find(const char *name, const problem **out) {
   char names[256] = "";
-  for (int i = 0; i < COUNT; i++) {
-    *out = list[i];
-    if (strcmp(name, list[i]->name) == 0) return DKHO_OK;
+  if ((*out = problem_named(name))) return DKHO_OK;
+  for (int i = 0; i < COUNT; i++)
     snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "", list[i]->name);
-  }
-  *out = NULL;
   return fail(DKHO_E_INPUT, "unknown problem '%s'; there are %s", name, names);
+}
+
+const char *data_metrics_definition(const char *name) {
+  const problem *p = problem_named(name);
+  return p && p->metrics ? p->metrics : name;
 }
 
 int problem_target(const problem *p, int k) {

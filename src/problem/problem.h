@@ -9,6 +9,7 @@
 #include "data/dataset.h"
 #include "dec/dec.h"
 #include "la/la.h"
+#include "problem/paper.h"
 
 /* Samples that one factor serves are solved in aligned groups of this many, whole groups always, as wide as the solvers of la.h are
  * fastest; those of nonlinear problems one by one. */
@@ -25,6 +26,28 @@ typedef struct problem_state problem_state;
 #define PROBLEM_SPECTRAL                                                                                               \
   PROBLEM_STATIC("spectral0", 0, PROBLEM_MODES), PROBLEM_STATIC("spectral1", 1, PROBLEM_MODES),                        \
       PROBLEM_STATIC("spectral2", 2, PROBLEM_MODES)
+
+/* What a study with little time does: a part of the samples and epochs. */
+typedef struct problem_budget {
+  const char *resolution;
+  int64_t samples;
+  int epochs, batch; /* batch 0: the recipe's */
+} problem_budget;
+
+/* How `dkho demo` shows it. */
+typedef struct problem_demo {
+  const char *target, *task; /* which target it learns; what is learned from what, in one line */
+  int first;                 /* 1: the demo of whoever names no problem */
+  problem_budget budget;     /* resolution NULL: that of all */
+} problem_demo;
+
+/* The corrections to the phase of degree k that its phase diagnostic adds up (run/phase.h), and the share of simplices that it
+ * compares. */
+typedef struct problem_phase {
+  int degree;
+  int up, down, last; /* c↑, c↓; last: the last substep alone, unweighted */
+  double q;
+} problem_phase;
 
 typedef struct problem {
   const char *name, *summary;
@@ -56,6 +79,16 @@ typedef struct problem {
   void (*close)(void *work);
   void (*draw_one)(const problem_state *s, void *work, rng *r, double *const *one);
   dkho_status (*solve_one)(const problem_state *s, void *work, double *const *one);
+
+  /* How studies treat it; NULL or 0 where there is nothing to say. */
+  const char *metrics;         /* the list of metrics (run/metrics.h) that files call by the problem's name */
+  const paper_results *paper;  /* what the paper prints of it */
+  const problem_phase *phase;  /* NULL: the rule of all data sets */
+  double turn;                 /* radians about the z axis by which its flow carries the initial state */
+  const problem_budget *quick; /* NULL: that of all */
+  const problem_demo *demo;    /* NULL: it has none */
+  /* A complex of its kind with about so many simplices, to measure with. */
+  dkho_status (*scaled)(cx **out, int64_t simplices);
 } problem;
 
 /* Fields of a group as a block keeps them, one sample after the other, and as solvers want them, the samples of a simplex side by
@@ -73,6 +106,7 @@ extern const problem problem_darcy, problem_torus, problem_cavity, problem_heat,
     problem_ironloss, problem_wells;
 int problem_count(void);
 const problem *problem_at(int i);
+const problem *problem_named(const char *name); /* NULL: there is none */
 /* The problem of this name, or an error that lists them. */
 dkho_status problem_find(const char *name, const problem **out);
 /* Index of the recipe for the target of degree k (the first such), -1 when there is none. */

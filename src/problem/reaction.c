@@ -174,4 +174,11 @@ const problem problem_reaction = {
     .work = work,
     .draw = draw,
     .solve = solve,
+    .quick = &(const problem_budget){"main", 480, 40, 4},
+    .demo =
+        &(const problem_demo){.target = "u",
+                              .task =
+                                  "u(0) and a growth rate -> u(T); u' = 0.01 Lap u + r u (1 - u) on a torus, nonlinear",
+                              .first = 1,
+                              .budget = {"main", 160, 30, 4}},
 };

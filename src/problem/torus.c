@@ -283,6 +283,14 @@ static dkho_status solve(const problem_state *s, void *bytes, double *const *blo
   return DKHO_OK;
 }
 
+/* A grid of twice as many vertices round the axis as round the tube, thinned out as the main mesh is, V : 3V : 2V. */
+static dkho_status build_scaled(cx **out, int64_t simplices) {
+  const double kept = 2499.0 / (79 * 39);
+  double vertices = (double)simplices / 6 / kept;
+  int nv = (int)lround(sqrt(vertices / 2)), nu = (int)lround(vertices / nv);
+  return cx_torus_grid(out, 1.0, 0.4, nu, nv, (int)lround((1 - kept) * nu * nv));
+}
+
 const problem problem_torus = {
     .name = "torus",
     .summary = "transport and diffusion on a torus: concentration, edge transport, face mass",
@@ -306,4 +314,11 @@ const problem problem_torus = {
     .work = work,
     .draw = draw,
     .solve = solve,
+    .metrics = "soft",
+    .paper = &paper_torus,
+    .phase = &(const problem_phase){.degree = 1, .up = 1, .down = 1, .q = 0.20},
+    .turn = 0.30,
+    .quick = &(const problem_budget){"main", 400, 40, 4},
+    .demo = &(const problem_demo){.target = "u", .task = "u(0) -> u(T), carried round a torus and spread, linear"},
+    .scaled = build_scaled,
 };

@@ -10,12 +10,12 @@
 #include <string.h>
 
 enum { CHUNK = 32 };
-#define TORUS_ANGLE 0.30 /* turned by the flow between the start and the end of the benchmark */
 
 typedef struct honest {
   const dataset *d;
   int target, start; /* fields; start: the state at the start, -1: none */
   const char *list;
+  double turn; /* radians about the z axis that the flow carries the state at the start, 0: not known */
   pool *threads;
   int64_t trains, samples;
   const int64_t *train, *sample;
@@ -146,9 +146,11 @@ static dkho_status all_rows(honest *h) {
     TRY(judge_row(h, "mean", "mean of the training targets", mean));
   }
   if (h->start >= 0) TRY(judge_row(h, "copy", "the initial state, unchanged", copy));
-  if (h->start >= 0 && one && strcmp(dataset_info(h->d)->problem, "torus") == 0) {
-    TRY(carry_create(&h->turned, dataset_cx(h->d, 0), TORUS_ANGLE));
-    TRY(judge_row(h, "rotated", "the initial state, turned by 0.30 rad", rotated));
+  if (h->start >= 0 && one && h->turn != 0) {
+    char what[64];
+    snprintf(what, sizeof what, "the initial state, turned by %.2f rad", h->turn);
+    TRY(carry_create(&h->turned, dataset_cx(h->d, 0), h->turn));
+    TRY(judge_row(h, "rotated", what, rotated));
   }
   int64_t vals;
   dataset_split(h->d, DATA_VAL, &vals);
@@ -156,8 +158,8 @@ static dkho_status all_rows(honest *h) {
 }
 
 dkho_status honest_rows(const dataset *d, int target, const char *list, int64_t train_samples, data_split split,
-                        pool *threads, json_t **out) {
-  honest h = {.d = d, .target = target, .list = list, .threads = threads};
+                        double turn, pool *threads, json_t **out) {
+  honest h = {.d = d, .target = target, .list = list, .turn = turn, .threads = threads};
   h.train = dataset_split(d, DATA_TRAIN, &h.trains);
   h.sample = dataset_split(d, split, &h.samples);
   if (train_samples > 0 && train_samples < h.trains) h.trains = train_samples;

@@ -9,11 +9,11 @@
  *   zero     û = 0
  *   mean     the mean of the training targets                                   (one complex)
  *   copy     the input field whose name is the target's with a 0 behind it: the state at the start of an evolution
- *   rotated  that state carried round the axis by 0.30 rad, the exact flow without diffusion (the torus benchmark, C0)
+ *   rotated  that state carried round the z axis by `turn` radians: the exact flow of a problem that says so, without diffusion
  *   ridge    linear regression from all inputs, its penalty chosen on validation (one complex)
  * out: a JSON array of {"name", "what", "metrics": {…}}; ridge has "lambda", "inputs", "val_rel_l2", "seconds" too.
- * train_samples > 0: only the first so many of the training split. */
+ * train_samples > 0: only the first so many of the training split. turn 0: no flow is known. */
 dkho_status honest_rows(const dataset *d, int target, const char *list, int64_t train_samples, data_split split,
-                        pool *threads, json_t **out);
+                        double turn, pool *threads, json_t **out);
 
 #endif

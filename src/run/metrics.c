@@ -2,6 +2,8 @@
  * file leaves out anything about models, splits or files. */
 #include "run/metrics.h"
 
+#include "data/dataset.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -114,7 +116,7 @@ static double rel_l2(const view *v, const metric_def *def) {
   return ratio(e, square(v->m->n, v->y), 0, def->eta);
 }
 
-/* ‖p-y‖ / √(Σy² + η): the torus C0 form. */
+/* ‖p-y‖ / √(Σy² + η) */
 static double rel_l2_soft(const view *v, const metric_def *def) {
   double e = 0, r = 0;
   for (int64_t i = 0; i < v->m->n; i++) e += (v->p[i] - v->y[i]) * (v->p[i] - v->y[i]), r += v->y[i] * v->y[i];
@@ -191,7 +193,7 @@ static double energy_fid(const view *v, const metric_def *def) {
   return b <= def->eta ? NAN : log_ratio(a, b, def->eta);
 }
 
-/* ---- the cavity's edge flux and face vorticity ---- */
+/* ---- edge flux and face vorticity of nodal vectors ---- */
 
 static double flux_mse(const view *v, const metric_def *def) {
   (void)def;
@@ -352,7 +354,8 @@ static metric_def with(metric_def def, double eta, int levels) {
   return def;
 }
 
-static void list_cavity(metrics *m) {
+/* Nodal vectors, judged by their integrals along edges. */
+static void list_edge_flux(metrics *m) {
   m->flux_of_vectors = 1;
   put(m, (metric_def){{"mse", "MSE", LOWER}, flux_mse, 0, 0});
   put(m, REL_L2);
@@ -368,13 +371,13 @@ static void list_cavity(metrics *m) {
   put(m, REL_L1);
 }
 
-/* Scalar fields by degree. The torus C0 target has its own floors and level sets. */
-static void list_scalar(metrics *m, int torus) {
-  int k = m->degree, top = m->c->dim, torus0 = torus && k == 0;
+/* Scalar fields by degree. soft: on vertices, floors under the root and ten Gaussian-weighted levels. */
+static void list_scalar(metrics *m, int soft_lists) {
+  int k = m->degree, top = m->c->dim, soft = soft_lists && k == 0;
   put(m, MSE);
-  put(m, torus0 ? (metric_def){{"rel_l2", "RelL2", LOWER}, rel_l2_soft, 1e-10, 0} : REL_L2);
+  put(m, soft ? (metric_def){{"rel_l2", "RelL2", LOWER}, rel_l2_soft, 1e-10, 0} : REL_L2);
   put(m, REL_L1);
-  if (k == 0 && top > 0) put(m, torus0 ? with(GRAD, 1e-10, 0) : GRAD);
+  if (k == 0 && top > 0) put(m, soft ? with(GRAD, 1e-10, 0) : GRAD);
   if (k == 1) put(m, CODIFF);
   if (k == 1 && top > 1) put(m, CURL), put(m, CURL_TO_TARGET);
   if (k >= 2) put(m, COBOUNDARY);
@@ -382,8 +385,8 @@ static void list_scalar(metrics *m, int torus) {
   if (k == 1) put(m, ENERGY);
   if (k == 0 || k == top) {
     put(m, S_BETA0);
-    put(m, with(IOU, 0, torus0 ? -10 : 3));
-    put(m, with(IOU_PLAIN, 0, torus0 ? -10 : 3));
+    put(m, with(IOU, 0, soft ? -10 : 3));
+    put(m, with(IOU_PLAIN, 0, soft ? -10 : 3));
   }
   if (m->given.harmonics) put(m, HARMONIC);
   if (k == 0 && m->interior && m->interior < m->c->n[0]) put(m, INTERIOR);
@@ -431,15 +434,17 @@ static dkho_status weights(metrics *m) {
 dkho_status metrics_create(metrics **out, const cx *c, const char *list, int degree, int channels,
                            const metrics_given *given) {
   *out = NULL;
-  int torus = strcmp(list, "torus") == 0, cavity = strcmp(list, "cavity") == 0;
-  if (!torus && !cavity && strcmp(list, "darcy") != 0 && strcmp(list, "generic") != 0)
-    return fail(DKHO_E_INPUT, "unknown list of metrics '%s'; there are darcy, torus, cavity, generic", list);
+  const char *kind = data_metrics_definition(list);
+  int soft = strcmp(kind, "soft") == 0, edge_flux = strcmp(kind, "edge_flux") == 0;
+  if (!soft && !edge_flux && strcmp(kind, "generic") != 0)
+    return fail(DKHO_E_INPUT, "unknown list of metrics '%s'; there are generic, soft, edge_flux", list);
   if (degree < 0 || degree > c->dim || channels < 1)
     return fail(DKHO_E_INPUT, "no metrics for degree %d with %d channels on a complex of dimension %d", degree,
                 channels, c->dim);
-  if (cavity && (degree != 0 || channels != 3 || c->gdim != 3 || c->dim < 2))
-    return fail(DKHO_E_INPUT, "the cavity metrics judge vectors (3 channels) on vertices; found degree %d, %d channels",
-                degree, channels);
+  if (edge_flux && (degree != 0 || channels != 3 || c->gdim != 3 || c->dim < 2))
+    return fail(DKHO_E_INPUT,
+                "the metrics edge_flux judge vectors (3 channels) on vertices; found degree %d, %d channels", degree,
+                channels);
   metrics *m;
   if (!MEM_NEW(m, 1)) return DKHO_E_MEMORY;
   m->c = c, m->degree = degree, m->channels = channels;
@@ -447,10 +452,10 @@ dkho_status metrics_create(metrics **out, const cx *c, const char *list, int deg
   if (given && channels == 1) m->given = *given;
   for (int k = 0; k <= c->dim; k++) m->biggest = c->n[k] > m->biggest ? c->n[k] : m->biggest;
   for (int64_t i = 0; c->label[0] && i < c->n[0]; i++) m->interior += c->label[0][i] == 0;
-  if (cavity)
-    list_cavity(m);
+  if (edge_flux)
+    list_edge_flux(m);
   else if (channels == 1)
-    list_scalar(m, torus);
+    list_scalar(m, soft);
   else
     list_vector(m);
   dkho_status s = adjacency(m);

@@ -23,8 +23,11 @@ typedef struct metrics_given {
   const double *harmonic; /* N × harmonics column-major, orthonormal (unit metric) */
 } metrics_given;
 
-/* The list for a target: "darcy", "torus", "cavity" by problem, or "generic"; degree and channels of the target choose
- * within it. An unknown list or a target it has no metrics for is refused with what there is. */
+/* The list for a target; degree and channels of the target choose within it:
+ *   generic    cochains of any degree; vectors by the plain errors alone
+ *   soft       as generic; on vertices with √(Σy² + η) below the error and ten Gaussian-weighted levels, for densities near zero
+ *   edge_flux  3-vectors on vertices by their integrals along edges: divergence, vorticity, energy
+ * A benchmark's name stands for its list (data_metrics_definition). An unknown list or a target it has no metrics for is refused with what there is. */
 dkho_status metrics_create(metrics **out, const cx *c, const char *list, int degree, int channels,
                            const metrics_given *given);
 void metrics_free(metrics *m);

@@ -7,19 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct rule {
-  const char *problem;
-  int degree, up, down, last; /* last: only the last substep, bare */
-  double q;
-  const char *what;
-} rule;
-
-static const rule rules[] = {
-    {"darcy", 2, 0, 1, 0, 0.24, "sum of tau |sigma c_down| over layers and substeps"},
-    {"torus", 1, 1, 1, 0, 0.20, "sum of tau |sigma (c_down + c_up)| over layers and substeps"},
-    {"cavity", 0, 1, 0, 1, 0.18, "|c_up| of the last substep"},
-    {NULL, 0, 1, 1, 0, 0.20, "sum of tau |sigma (c_down + c_up)| over layers and substeps"},
-};
+static const phase_rule plain_rule = {.up = 1, .down = 1, .q = 0.20};
 
 /* What one substep adds to the score: weight ‖up + down‖, weight τσ, or 1 where tau is VAR_NONE. Absent parts are VAR_NONE. */
 typedef struct correction {
@@ -34,7 +22,7 @@ typedef struct recorder {
   model_net net;
   int count;
   correction *list;
-  const rule *rule;
+  const phase_rule *rule;
   const csr *smoother;
   phase_result *out;
   real **work, **summary; /* per lane, of the descriptors */
@@ -42,10 +30,15 @@ typedef struct recorder {
   align_work *align;      /* per lane */
 } recorder;
 
-static const rule *find_rule(const char *problem, int degree) {
-  const rule *r = rules;
-  while (r->problem && (strcmp(r->problem, problem) != 0 || r->degree != degree)) r++;
-  return r;
+/* The formula of a rule, in ASCII, for results. */
+static const char *rule_text(const phase_rule *r) {
+  if (r->last)
+    return r->up && r->down ? "|c_down + c_up| of the last substep"
+           : r->up          ? "|c_up| of the last substep"
+                            : "|c_down| of the last substep";
+  if (r->up && r->down) return "sum of tau |sigma (c_down + c_up)| over layers and substeps";
+  return r->up ? "sum of tau |sigma c_up| over layers and substeps"
+               : "sum of tau |sigma c_down| over layers and substeps";
 }
 
 /* The substep's corrections of degree k that the rule reads; 0 when the model has no such substep. */
@@ -239,8 +232,8 @@ dkho_status phase_run(phase_result *out, const neural_operator *o, const dataset
   *out = (phase_result){0};
   TRY(check_request(d, count, request));
   TRY(dataset_prove(d, o->target, count, sample));
-  recorder r = {.o = o, .d = d, .out = out, .rule = find_rule(dataset_info(d)->problem, o->setup.target)};
-  out->score = r.rule->what, out->degree = o->setup.target, out->zero_diagonal = request->zero_diagonal;
+  recorder r = {.o = o, .d = d, .out = out, .rule = request->rule ? request->rule : &plain_rule};
+  out->score = rule_text(r.rule), out->degree = o->setup.target, out->zero_diagonal = request->zero_diagonal;
   out->q = request->q > 0 ? request->q : r.rule->q;
   out->count = count;
   csr smoother = {0};

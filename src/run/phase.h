@@ -1,10 +1,8 @@
 /* phase.h: where the relation of a trained model works, beside where the reference field is large.
  *
  * The score of a simplex of the target's degree k is made of the corrections c↑, c↓ that the layers apply to θ_k (model/dkho/dkho.h):
- *   darcy, C2       Σ_layers Σ_substeps τ ‖σ_2 c↓_2‖               q 0.24
- *   torus, C1       Σ_layers Σ_substeps τ ‖σ_1 (c↓_1 + c↑_1)‖      q 0.20
- *   cavity          ‖c↑_0‖ of the last substep of the last layer    q 0.18
- *   anything else   Σ_layers Σ_substeps τ ‖σ_k (c↓_k + c↑_k)‖      q 0.20
+ *   Σ_layers Σ_substeps τ ‖σ_k (c↓_k + c↑_k)‖, either correction alone where a rule says so, or
+ *   ‖c↑_k + c↓_k‖ of the last substep of the last layer
  * and is compared with ‖y‖ of the reference, in physical units (run/alignment.h). The model is run as composed of plain
  * operations, whatever the fast path is. */
 #ifndef RUN_PHASE_H
@@ -17,9 +15,16 @@
 
 enum { PHASE_CASES = 3 };
 
+/* Which corrections count: c↑, c↓; last: the last substep alone, unweighted. q: the share of simplices that is compared. */
+typedef struct phase_rule {
+  int up, down, last;
+  double q;
+} phase_rule;
+
 typedef struct phase_request {
-  double q;          /* 0: the rule's */
-  int zero_diagonal; /* of the adjacency by which scores are smoothed */
+  double q;               /* 0: the rule's */
+  int zero_diagonal;      /* of the adjacency by which scores are smoothed */
+  const phase_rule *rule; /* NULL: both corrections in all substeps, q 0.20 */
 } phase_request;
 
 typedef struct phase_result {

@@ -90,49 +90,57 @@ static dkho_status bench_operator(const dataset *d, const neural_operator *o, in
 }
 
 /* Makes a few samples in a file that vanishes, and measures the first target's operator with 1 and `threads` threads. */
-static dkho_status bench_problem(const char *name, const char *size, const char *resolution, int threads,
+static dkho_status bench_problem(const problem *p, const char *size, const char *resolution, int threads,
                                  double seconds, json_t *rows) {
   char path[64];
   snprintf(path, sizeof path, "bench-%ld.st.tmp", (long)getpid());
   problem_request g = {.resolution = resolution, .samples = SAMPLES, .seed = 42, .threads = threads, .force = 1};
-  const problem *p;
   dataset *d = NULL;
   neural_operator *o = NULL;
   run_config cfg = {0};
   dkho_train_options options;
   dkho_train_defaults(&options);
   options.size = size;
-  TRY(problem_find(name, &p));
   TRY(problem_generate(p, &g, path));
   dkho_status s = dataset_open(&d, path);
   unlink(path);
   if (s == DKHO_OK) s = config_resolve(&cfg, d, path, &options);
   if (s == DKHO_OK) s = operator_create(&o, d, &cfg.request);
-  if (s == DKHO_OK) s = bench_operator(d, o, threads, seconds, name, size, rows);
+  if (s == DKHO_OK) s = bench_operator(d, o, threads, seconds, p->name, size, rows);
   operator_free(o);
   config_free(&cfg);
   dataset_free(d);
   return s;
 }
 
+/* Both sizes, or the one that is asked for. */
+static dkho_status bench_sizes(const problem *p, const char *size, const char *resolution, int threads, double seconds,
+                               json_t *rows) {
+  static const char *const sizes[] = {"small", "large"};
+  for (int i = 0; i < 2; i++)
+    if (!size || strcmp(size, sizes[i]) == 0) {
+      report_progress("measuring", (uint64_t)i, 2, p->name);
+      TRY(bench_problem(p, sizes[i], resolution, threads, seconds, rows));
+    }
+  return DKHO_OK;
+}
+
 dkho_status bench_problems(const char *of, const char *size, const char *resolution, int threads, double seconds,
                            json_t **out) {
-  static const char *const problems[] = {"darcy", "torus", "cavity"}, *const sizes[] = {"small", "large"};
   const kern *k;
+  const problem *p;
   *out = NULL;
   TRY(kern_get(&k));
+  if (of) TRY(problem_find(of, &p));
+  if (size && strcmp(size, "small") != 0 && strcmp(size, "large") != 0)
+    return fail(DKHO_E_INPUT, "unknown size '%s'; there are small, large", size);
   if (threads <= 0) threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
   if (!(seconds > 0)) seconds = 2;
+  if (!resolution) resolution = "main";
   json_t *rows = json_array();
-  dkho_status s = DKHO_OK;
-  for (int i = 0; s == DKHO_OK && i < 6; i++) {
-    const char *name = of ? of : problems[i / 2];
-    if ((of && i > 1) || (size && strcmp(size, sizes[i % 2]) != 0)) continue;
-    report_progress("measuring", (uint64_t)i, of ? 2 : 6, name);
-    s = bench_problem(name, sizes[i % 2], resolution ? resolution : "main", threads, seconds, rows);
-  }
-  if (s == DKHO_OK && json_array_size(rows) == 0)
-    s = fail(DKHO_E_INPUT, "unknown size '%s'; there are small, large", size);
+  dkho_status s = of ? bench_sizes(p, size, resolution, threads, seconds, rows) : DKHO_OK;
+  for (int i = 0; !of && s == DKHO_OK && i < problem_count(); i++)
+    if (problem_at(i)->paper) s = bench_sizes(problem_at(i), size, resolution, threads, seconds, rows);
   if (s == DKHO_OK) *out = json_pack("{s:s, s:s, s:O}", "version", dkho_version(), "isa", k->name, "rows", rows);
   json_decref(rows);
   return s == DKHO_OK && !*out ? fail(DKHO_E_MEMORY, "no memory for a JSON object") : s;

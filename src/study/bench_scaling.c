@@ -1,10 +1,9 @@
-/* bench_scaling.c: is a training step linear in the number of simplices? Steps on torus meshes of growing size, shaped and
- * numbered as the benchmark's, with its descriptors and its model. Static descriptors and samples are noise: spectra and
+/* bench_scaling.c: is a training step linear in the number of simplices? Steps on meshes of growing size, shaped and numbered as
+ * those of a benchmark that has them at every size, with its descriptors and its model. Static descriptors and samples are noise: spectra and
  * solves of a million simplices would take far longer than what is measured, and time does not depend on values. */
 #include "study/bench.h"
 
 #include "base/report.h"
-#include "mesh/generate.h"
 #include "problem/problem.h"
 #include "report/canvas.h"
 #include "report/figure.h"
@@ -19,6 +18,7 @@ enum { STAGES = 6, SAMPLES = 4, TURNS_MAX = 100 };
 static const int64_t least = 1000, most = 10000000; /* simplices */
 
 typedef struct stage {
+  const problem *p;
   cx *c;
   dataset *d;
   run_config cfg;
@@ -28,18 +28,9 @@ typedef struct stage {
   double ms[TURNS_MAX], work[TURNS_MAX]; /* per sample: time, and processor time of all threads */
 } stage;
 
-/* About `simplices` of them: a grid of twice as many vertices round the axis as round the tube, thinned out as the
- * benchmark's is, V : 3V : 2V. */
-static dkho_status make_mesh(cx **out, int64_t simplices) {
-  const double kept = 2499.0 / (79 * 39);
-  double vertices = (double)simplices / 6 / kept;
-  int nv = (int)lround(sqrt(vertices / 2)), nu = (int)lround(vertices / nv);
-  return cx_torus_grid(out, 1.0, 0.4, nu, nv, (int)lround((1 - kept) * nu * nv));
-}
-
-static dkho_status put_statics(dataset_writer *w, const cx *c) {
-  for (int i = 0; i < problem_torus.fields; i++) {
-    const data_field *f = &problem_torus.field[i];
+static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c) {
+  for (int i = 0; i < p->fields; i++) {
+    const data_field *f = &p->field[i];
     if (f->role != DATA_STATIC) continue;
     int64_t n = c->n[f->degree] * f->channels;
     double *x;
@@ -54,7 +45,7 @@ static dkho_status put_statics(dataset_writer *w, const cx *c) {
 }
 
 /* The same noise for every sample. */
-static dkho_status put_samples(dataset_writer *w, const cx *c) {
+static dkho_status put_samples(dataset_writer *w, const problem *p, const cx *c) {
   const void *block[PROBLEM_FIELDS_MAX];
   int64_t longest = 0;
   int blocks = 0;
@@ -63,8 +54,8 @@ static dkho_status put_samples(dataset_writer *w, const cx *c) {
   if (!MEM_NEW(x, longest)) return DKHO_E_MEMORY;
   rng r = rng_open(2, RNG_TEST, 0);
   for (int64_t j = 0; j < longest; j++) x[j] = (float)rng_range(&r, -1, 1);
-  for (int i = 0; i < problem_torus.fields; i++)
-    if (problem_torus.field[i].role != DATA_STATIC) block[blocks++] = x; /* cochains of one channel, all of them */
+  for (int i = 0; i < p->fields; i++)
+    if (p->field[i].role != DATA_STATIC) block[blocks++] = x; /* cochains of one channel, all of them */
   dkho_status s = DKHO_OK;
   for (int i = 0; s == DKHO_OK && i < SAMPLES; i++) s = dataset_append(w, 0, 1, block);
   mem_free(x);
@@ -81,26 +72,25 @@ static dkho_status put_basis(dataset_writer *w, const cx *c) {
   return s;
 }
 
-static dkho_status put_all(dataset_writer *w, const cx *c) {
-  const problem *p = &problem_torus;
+static dkho_status put_all(dataset_writer *w, const problem *p, const cx *c) {
   TRY(dataset_put_cx(w, c));
   for (int i = 0; i < p->fields; i++) TRY(dataset_put_field(w, &p->field[i]));
-  TRY(put_statics(w, c));
+  TRY(put_statics(w, p, c));
   TRY(put_basis(w, c));
   TRY(dataset_put_table(w, &p->table));
   TRY(dataset_put_recipe(w, &p->recipe[0]));
-  TRY(put_samples(w, c));
+  TRY(put_samples(w, p, c));
   return dataset_split_random(w, 1, SAMPLES - 1, 1, 0);
 }
 
 /* Through a file that vanishes, as any other data set. */
-static dkho_status make_data(dataset **out, const cx *c) {
-  const data_info info = {.problem = "torus", .generator = "dkho bench", .seed = 1, .params = "{}"};
+static dkho_status make_data(dataset **out, const problem *p, const cx *c) {
+  const data_info info = {.problem = p->name, .generator = "dkho bench", .seed = 1, .params = "{}"};
   char path[64];
   dataset_writer *w;
   snprintf(path, sizeof path, "bench-%ld.st.tmp", (long)getpid());
   TRY(dataset_create(&w, path, 1, &info));
-  dkho_status s = put_all(w, c);
+  dkho_status s = put_all(w, p, c);
   if (s != DKHO_OK) {
     dataset_abort(w);
     return s;
@@ -115,9 +105,9 @@ static dkho_status stage_open(stage *s, const char *size, int64_t simplices) {
   dkho_train_options options;
   dkho_train_defaults(&options);
   if (size) options.size = size;
-  TRY(make_mesh(&s->c, simplices));
+  TRY(s->p->scaled(&s->c, simplices));
   for (int k = 0; k <= s->c->dim; k++) s->simplices += s->c->n[k];
-  TRY(make_data(&s->d, s->c));
+  TRY(make_data(&s->d, s->p, s->c));
   TRY(config_resolve(&s->cfg, s->d, "", &options));
   return operator_create(&s->o, s->d, &s->cfg.request);
 }
@@ -149,7 +139,7 @@ static dkho_status stage_turn(stage *s, int turn, int threads) {
   return st;
 }
 
-static dkho_status draw(const char *path, int force, const json_t *rows, int threads) {
+static dkho_status draw_scaling(const char *path, int force, const char *name, const json_t *rows, int threads) {
   double x[STAGES], y[STAGES], work[STAGES];
   char title[96];
   size_t i;
@@ -159,7 +149,7 @@ static dkho_status draw(const char *path, int force, const json_t *rows, int thr
     y[i] = json_number_value(json_object_get(r, "train_us_per_simplex"));
     work[i] = json_number_value(json_object_get(r, "processor_us_per_simplex"));
   }
-  snprintf(title, sizeof title, "Training on tori, %d thread%s", threads, threads > 1 ? "s" : "");
+  snprintf(title, sizeof title, "Training on meshes of %s, %d thread%s", name, threads, threads > 1 ? "s" : "");
   double ends[2] = {x[0], x[i - 1]}, level[2] = {y[0], y[0]}, floor_at[2] = {0, 0};
   chart_series at[] = {
       {.name = "time", .n = (int64_t)i, .x = x, .y = y, .line = 1, .dots = 1},
@@ -187,10 +177,16 @@ static json_t *row_of(stage *s, int turns) {
 static dkho_status measure(stage *s, int stages, int turns, int threads) {
   for (int t = 0; t < turns; t++)
     for (int i = 0; i < stages; i++) {
-      report_progress("measuring", (uint64_t)(t * stages + i), (uint64_t)(turns * stages), "torus");
+      report_progress("measuring", (uint64_t)(t * stages + i), (uint64_t)(turns * stages), s->p->name);
       TRY(stage_turn(&s[i], t, threads));
     }
   return DKHO_OK;
+}
+
+static const problem *scalable_problem(void) {
+  for (int i = 0; i < problem_count(); i++)
+    if (problem_at(i)->scaled) return problem_at(i);
+  return NULL;
 }
 
 dkho_status bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure, int force,
@@ -204,18 +200,21 @@ dkho_status bench_scaling(const char *size, int64_t largest, int turns, int thre
   if (turns <= 0) turns = 3;
   if (turns > TURNS_MAX) return fail(DKHO_E_INPUT, "scaling: %d turns asked for, at most %d", turns, TURNS_MAX);
   if (threads <= 0) threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  const problem *p = scalable_problem();
+  if (!p) return fail(DKHO_E_INTERNAL, "no benchmark makes its complex in every size");
   stage *s;
   if (!MEM_NEW(s, STAGES)) return DKHO_E_MEMORY;
   dkho_status st = DKHO_OK;
   double smallest = fmax((double)largest / 100, (double)least), ratio = (double)largest / smallest;
   for (int i = 0; st == DKHO_OK && i < STAGES; i++) {
-    report_progress("preparing", (uint64_t)i, STAGES, "torus");
+    s[i].p = p;
+    report_progress("preparing", (uint64_t)i, STAGES, p->name);
     st = stage_open(&s[i], size, (int64_t)(smallest * pow(ratio, (double)i / (STAGES - 1))));
   }
   if (st == DKHO_OK) st = measure(s, STAGES, turns, threads);
   json_t *rows = json_array();
   for (int i = 0; st == DKHO_OK && i < STAGES; i++) json_array_append_new(rows, row_of(&s[i], turns));
-  if (st == DKHO_OK && figure) st = draw(figure, force, rows, threads);
+  if (st == DKHO_OK && figure) st = draw_scaling(figure, force, p->name, rows, threads);
   for (int i = 0; i < STAGES; i++) stage_close(&s[i]);
   mem_free(s);
   if (st == DKHO_OK)

@@ -73,10 +73,10 @@ static dkho_status time_solves(solve_job *j, const dataset *d, double *seconds) 
 }
 
 dkho_status cost_classical(const dataset *d, pool *threads, json_t **out) {
-  const problem *p = NULL;
   const data_info *info = dataset_info(d);
+  const problem *p = problem_named(info->problem);
   *out = NULL;
-  if (strcmp(info->generator, "dkho data") != 0 || problem_find(info->problem, &p) != DKHO_OK) return DKHO_OK;
+  if (!p || strcmp(info->generator, "dkho data") != 0) return DKHO_OK;
   problem_state *state = NULL;
   double start = clock_now(), setup, seconds = 0;
   TRY(problem_prepare(&state, p, dataset_cx(d, 0), info->seed));
@@ -151,7 +151,9 @@ dkho_status cost_and_rows(const char *run, const char *data, int threads, json_t
   *out = NULL;
   dkho_status s;
   TRY_GOTO(opened_model(&r, run, data, threads));
-  TRY_GOTO(honest_rows(r.d, r.cfg.request.target, r.cfg.metrics, r.cfg.train_samples, DATA_TEST, r.threads, &rows));
+  const problem *p = problem_named(dataset_info(r.d)->problem);
+  TRY_GOTO(honest_rows(r.d, r.cfg.request.target, r.cfg.metrics, r.cfg.train_samples, DATA_TEST, p ? p->turn : 0,
+                       r.threads, &rows));
   TRY_GOTO(cost_classical(r.d, r.threads, &classical));
   TRY_GOTO(cost_compare(&r, run, classical, &cost));
   *out = json_pack("{s:s, s:O, s:O}", "target", r.cfg.target, "rows", rows, "cost", cost);

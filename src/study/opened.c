@@ -1,6 +1,7 @@
 /* opened.c: see opened.h. */
 #include "study/opened.h"
 
+#include "problem/problem.h"
 #include "study/pack.h"
 
 #include <math.h>
@@ -96,6 +97,7 @@ static dkho_status note_error(void *ctx, int complex, int64_t count, const int64
 }
 
 dkho_status opened_phase(opened *r, int64_t limit, const phase_request *request, phase_result *out) {
+  const data_field *target = &r->o->spec.field[r->o->target];
   const int64_t *sample;
   int64_t count;
   TRY(opened_split(r, "test", &sample, &count));
@@ -103,7 +105,11 @@ dkho_status opened_phase(opened *r, int64_t limit, const phase_request *request,
   if (limit > 0 && limit < count) count = limit;
   replay p = {r, 0};
   TRY(judge_predict(r->j, r->o->value, 1, sample, NULL, note_error, &p));
-  TRY(phase_run(out, r->o, r->d, count, sample, r->threads, request));
+  const problem *of = problem_named(dataset_info(r->d)->problem);
+  const problem_phase *known = of && of->phase && of->phase->degree == target->degree ? of->phase : NULL;
+  phase_rule rule = known ? (phase_rule){known->up, known->down, known->last, known->q} : (phase_rule){0};
+  phase_request ruled = {request->q, request->zero_diagonal, known ? &rule : NULL};
+  TRY(phase_run(out, r->o, r->d, count, sample, r->threads, &ruled));
   if (p.found >= 0 && !(fabs(p.found - out->each[0].error) <= 2e-2 * fmax(p.found, 1e-3))) {
     dkho_status s = fail(DKHO_E_INTERNAL, "the recorded model has error %g on sample %lld, the predicting one %g",
                          out->each[0].error, (long long)sample[0], p.found);

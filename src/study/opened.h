@@ -24,8 +24,8 @@ void opened_close(opened *r);
 /* The samples of "train", "val" or "test"; an error when there are none. */
 dkho_status opened_split(const opened *r, const char *split, const int64_t **sample, int64_t *count);
 
-/* The phase diagnostic over the test split (at most `limit` samples of it, 0: all), after checking that the recorded model is
- * the one that predicts. */
+/* The phase diagnostic over the test split (at most `limit` samples of it, 0: all) by the rule of the benchmark that made the
+ * data, after checking that the recorded model is the one that predicts. */
 dkho_status opened_phase(opened *r, int64_t limit, const phase_request *request, phase_result *out);
 /* Mean over the samples of a split of how far two runs on the same data, targets of degree k and k+1, contradict each other:
  * judge_pair. */

@@ -8,25 +8,27 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What each budget does. smoke is for tests. demo is about a minute on two cores: the full mesh where that is enough, else the
- * coarse one. quick is a part of the samples and epochs, with ablations at most 40 minutes on two cores; its samples are as many
- * as the mesh and the number of targets allow, and its batches small, for with few samples what counts is the number of steps.
- * paper is the paper's. */
+/* What each budget does, where the problem's table does not say otherwise. smoke is for tests. demo is about a minute on two
+ * cores, on the full mesh where that is enough, else on the coarse one. quick is a part of the samples and epochs, with ablations
+ * at most 40 minutes on two cores; its samples are as many as the mesh and the number of targets allow, and its batches small, for
+ * with few samples what counts is the number of steps. paper is the paper's. */
 static const study_budget budgets[] = {
-    {"smoke", NULL, "smoke", 64, 6, 0, 0},     {"demo", "reaction", "main", 160, 30, 4, 0},
-    {"demo", NULL, "smoke", 600, 60, 0, 0},    {"quick", "darcy", "main", 180, 40, 4, 0},
-    {"quick", "torus", "main", 400, 40, 4, 0}, {"quick", "cavity", "main", 320, 40, 4, 0},
-    {"quick", "heat", "main", 400, 40, 4, 0},  {"quick", "reaction", "main", 480, 40, 4, 0},
-    {"paper", NULL, "main", 0, 0, 0, 1},
+    {"smoke", {"smoke", 64, 6, 0}, 0},
+    {"demo", {"smoke", 600, 60, 0}, 0},
+    {"quick", {"main", 400, 40, 4}, 0},
+    {"paper", {"main", 0, 0, 0}, 1},
 };
 enum { BUDGETS = sizeof budgets / sizeof *budgets };
 
-const study_budget *study_budget_of(const char *name, const char *of) {
-  for (int i = 0; i < BUDGETS; i++)
-    if (strcmp(budgets[i].name, name) == 0 && (!budgets[i].problem || strcmp(budgets[i].problem, of) == 0))
-      return &budgets[i];
-  fail(DKHO_E_INPUT, "unknown budget '%s'; there are smoke, demo, quick, paper", name);
-  return NULL;
+dkho_status study_budget_of(const char *name, const problem *p, study_budget *out) {
+  for (int i = 0; i < BUDGETS; i++) {
+    if (strcmp(budgets[i].name, name) != 0) continue;
+    *out = budgets[i];
+    if (strcmp(name, "demo") == 0 && p->demo && p->demo->budget.resolution) out->of = p->demo->budget;
+    if (strcmp(name, "quick") == 0 && p->quick) out->of = *p->quick;
+    return DKHO_OK;
+  }
+  return fail(DKHO_E_INPUT, "unknown budget '%s'; there are smoke, demo, quick, paper", name);
 }
 
 const char *study_path(const study *s, const char *name, char *out) {
@@ -106,8 +108,8 @@ static dkho_status check_plan(const study *s) {
   char path[PATH_LIMIT];
   json_t *old = NULL,
          *plan = json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:I}", "problem", s->p->name, "budget", s->budget.name,
-                           "resolution", s->budget.resolution, "samples", (json_int_t)s->budget.samples, "epochs",
-                           s->budget.epochs, "batch", s->budget.batch, "seed", (json_int_t)s->o->seed);
+                           "resolution", s->budget.of.resolution, "samples", (json_int_t)s->budget.of.samples, "epochs",
+                           s->budget.of.epochs, "batch", s->budget.of.batch, "seed", (json_int_t)s->o->seed);
   if (!plan) return fail(DKHO_E_MEMORY, "no memory for a JSON object");
   if (s->o->optimizer) json_object_set_new(plan, "optimizer", json_string(s->o->optimizer));
   if (s->o->schedule) json_object_set_new(plan, "schedule", json_string(s->o->schedule));
@@ -167,8 +169,8 @@ static dkho_status check_weights(const study *s) {
 
 static dkho_status make_data(study *s) {
   if (!file_exists(s->data)) {
-    report_log("%s: making data (%s resolution)", s->p->name, s->budget.resolution);
-    problem_request r = {s->budget.resolution, s->budget.samples, s->o->seed, s->o->threads, 0};
+    report_log("%s: making data (%s resolution)", s->p->name, s->budget.of.resolution);
+    problem_request r = {s->budget.of.resolution, s->budget.of.samples, s->o->seed, s->o->threads, 0};
     TRY(problem_generate(s->p, &r, s->data));
   }
   return dataset_open(&s->d, s->data);
@@ -179,7 +181,7 @@ static dkho_status make_data(study *s) {
 static void train_options(const study *s, const study_run *r, dkho_train_options *o) {
   dkho_train_defaults(o);
   o->target = r->recipe->target, o->size = r->size, o->variant = r->variant;
-  o->epochs = s->budget.epochs, o->batch = s->budget.batch, o->seed = s->o->seed, o->threads = s->o->threads;
+  o->epochs = s->budget.of.epochs, o->batch = s->budget.of.batch, o->seed = s->o->seed, o->threads = s->o->threads;
   o->optimizer = s->o->optimizer ? s->o->optimizer : "adamw", o->schedule = s->o->schedule, o->warmup = s->o->warmup;
   if (s->o->lr > 0) o->lr = s->o->lr;
   o->stop = s->o->stop, o->stop_user = s->o->stop_user;
@@ -270,12 +272,11 @@ static void study_close(study *s) {
 
 static dkho_status study_plan(study *s, const char *problem_name, const char *dir, const dkho_reproduce_options *o) {
   TRY(problem_find(problem_name, &s->p));
-  const study_budget *b = study_budget_of(o->budget ? o->budget : "quick", s->p->name);
-  if (!b) return DKHO_E_INPUT;
-  s->o = o, s->budget = *b;
-  if (o->samples) s->budget.samples = o->samples;
-  if (o->epochs) s->budget.epochs = o->epochs;
-  if (o->batch) s->budget.batch = o->batch;
+  TRY(study_budget_of(o->budget ? o->budget : "quick", s->p, &s->budget));
+  s->o = o;
+  if (o->samples) s->budget.of.samples = o->samples;
+  if (o->epochs) s->budget.of.epochs = o->epochs;
+  if (o->batch) s->budget.of.batch = o->batch;
   if (strlen(dir) > PATH_LIMIT - 400) return fail(DKHO_E_INPUT, "the name of the folder is too long");
   snprintf(s->root, sizeof s->root, "%s", dir);
   snprintf(s->dir, sizeof s->dir, "%s/%s", dir, s->p->name);
@@ -315,20 +316,23 @@ static dkho_status gather(const char *dir, json_t **out) {
   return s;
 }
 
-dkho_status study_reproduce(const char *problem_name, const char *dir, const dkho_reproduce_options *o, json_t **out) {
-  static const char *const paper[] = {"darcy", "torus", "cavity"};
-  int all = strcmp(problem_name, "all") == 0;
+static dkho_status reproduce_one(const char *name, const char *dir, const dkho_reproduce_options *o) {
   study *s;
-  *out = NULL;
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
-  dkho_status st = DKHO_OK;
-  for (int i = 0; st == DKHO_OK && i < (all ? 3 : 1); i++) {
-    memset(s, 0, sizeof *s);
-    st = study_plan(s, all ? paper[i] : problem_name, dir, o);
-    if (st == DKHO_OK) st = study_do(s);
-    study_close(s);
-  }
+  dkho_status st = study_plan(s, name, dir, o);
+  if (st == DKHO_OK) st = study_do(s);
+  study_close(s);
   mem_free(s);
+  return st;
+}
+
+dkho_status study_reproduce(const char *name, const char *dir, const dkho_reproduce_options *o, json_t **out) {
+  int all = strcmp(name, "all") == 0;
+  dkho_status st = DKHO_OK;
+  *out = NULL;
+  if (!all) st = reproduce_one(name, dir, o);
+  for (int i = 0; all && st == DKHO_OK && i < problem_count(); i++)
+    if (problem_at(i)->paper) st = reproduce_one(problem_at(i)->name, dir, o);
   if (st == DKHO_OK) st = gather(dir, out);
   if (st == DKHO_OK) st = study_tables(dir, *out);
   return st;

@@ -10,13 +10,12 @@
 enum { STUDY_RUNS = 64 };
 
 typedef struct study_budget {
-  const char *name, *problem; /* problem NULL: every other one */
-  const char *resolution;
-  int64_t samples;   /* 0: the benchmark's own number */
-  int epochs, batch; /* 0: the recipe's */
+  const char *name;
+  problem_budget of; /* samples 0: the benchmark's own number; epochs, batch 0: the recipe's */
   int large;         /* 1: the large model too */
 } study_budget;
-const study_budget *study_budget_of(const char *name, const char *of); /* NULL after fail() */
+/* The budget of this name as it is for a problem, or an error that lists them. */
+dkho_status study_budget_of(const char *name, const problem *p, study_budget *out);
 
 typedef struct study_run {
   const data_recipe *recipe;
@@ -37,7 +36,7 @@ typedef struct study {
 } study;
 
 /* Does one benchmark or "all" of the paper's, as dkho_reproduce describes; out: the results of every problem in the folder. */
-dkho_status study_reproduce(const char *problem_name, const char *dir, const dkho_reproduce_options *o, json_t **out);
+dkho_status study_reproduce(const char *name, const char *dir, const dkho_reproduce_options *o, json_t **out);
 
 /* "DIR/PROBLEM/NAME" in `out`, which has PATH_LIMIT characters. */
 const char *study_path(const study *s, const char *name, char *out);

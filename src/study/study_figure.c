@@ -2,7 +2,6 @@
 #include "study/study.h"
 
 #include "report/figure.h"
-#include "run/paper.h"
 
 #include <float.h>
 #include <math.h>
@@ -34,10 +33,9 @@ static int models_of(const study *s, const data_recipe *r) {
 
 /* Points of the parameter chart: printed methods, and our full models. */
 static int points_of(const study *s, const data_recipe *r) {
-  int n = (study_full_run(s, r->target, "small") != NULL) + (study_full_run(s, r->target, "large") != NULL), count;
-  const paper_row *all = paper_rows(&count);
-  for (int i = 0; n && i < count; i++)
-    n += all[i].params_k > 0 && strcmp(all[i].problem, s->p->name) == 0 && strcmp(all[i].target, r->target) == 0;
+  int n = (study_full_run(s, r->target, "small") != NULL) + (study_full_run(s, r->target, "large") != NULL);
+  const paper_results *p = s->p->paper;
+  for (int i = 0; n && p && i < p->rows; i++) n += p->row[i].params_k > 0 && strcmp(p->row[i].target, r->target) == 0;
   return n;
 }
 

@@ -4,7 +4,6 @@
 #include "study/cost.h"
 #include "base/report.h"
 #include "run/honest.h"
-#include "run/paper.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +29,7 @@ static dkho_status make_honest(study *s, const void *what, json_t **out) {
   const data_recipe *r = what;
   json_t *rows = NULL;
   report_log("%s: trivial predictors and linear regression for %s", s->p->name, r->target);
-  TRY(honest_rows(s->d, dataset_find(s->d, r->target), r->metrics, 0, DATA_TEST, s->threads, &rows));
+  TRY(honest_rows(s->d, dataset_find(s->d, r->target), r->metrics, 0, DATA_TEST, s->p->turn, s->threads, &rows));
   *out = json_pack("{s:o}", "rows", rows);
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
@@ -101,8 +100,7 @@ static dkho_status make_pairs(study *s, const void *what, json_t **out) {
 
 /* The target that the diagnostic looks at: the paper's, else the last one. */
 static const study_run *phase_target(const study *s) {
-  const paper_phase *p = paper_phase_of(s->p->name);
-  const study_run *r = p ? study_full_run(s, p->target, NULL) : NULL;
+  const study_run *r = s->p->paper ? study_full_run(s, s->p->paper->phase.target, NULL) : NULL;
   return r ? r : study_full_run(s, s->run[s->runs - 1].recipe->target, NULL);
 }
 
@@ -139,18 +137,16 @@ static json_t *paper_metrics(const paper_row *r) {
 }
 
 static void add_paper_rows(const study *s, const char *target, json_t *rows) {
-  int count;
-  const paper_row *all = paper_rows(&count);
-  for (int i = 0; i < count; i++) {
-    const paper_row *r = &all[i];
-    if (strcmp(r->problem, s->p->name) != 0 || strcmp(r->target, target) != 0) continue;
+  for (int i = 0; s->p->paper && i < s->p->paper->rows; i++) {
+    const paper_row *r = &s->p->paper->row[i];
+    if (strcmp(r->target, target) != 0) continue;
     char name[64];
     snprintf(name, sizeof name, "%s%s%s%s", r->method, r->inputs[0] ? " (" : "", r->inputs, r->inputs[0] ? ")" : "");
     json_t *row = json_pack("{s:s, s:s, s:o}", "name", name, "source", "paper", "metrics", paper_metrics(r));
     if (r->params_k > 0) json_object_set_new(row, "parameters", json_integer((json_int_t)(1000 * r->params_k + 0.5)));
     json_array_append_new(rows, row);
   }
-  const paper_ablation *a = paper_ablation_of(s->p->name, target);
+  const paper_ablation *a = paper_ablation_of(s->p->paper, target);
   for (int i = 0; a && i < 3; i++) {
     static const char *const names[] = {"DKHO-small, no_dirac", "DKHO-small, no_phase", "DKHO-small, no_harmonic"};
     double v = i == 0 ? a->no_dirac : i == 1 ? a->no_phase : a->no_harmonic;
@@ -307,7 +303,7 @@ static dkho_status add_phase(study *s, json_t *result) {
   char name[160], path[PATH_LIMIT], figure[PATH_LIMIT];
   json_t *found = NULL;
   const study_run *run = phase_target(s);
-  const paper_phase *printed = paper_phase_of(s->p->name);
+  const paper_phase *printed = s->p->paper ? &s->p->paper->phase : NULL;
   snprintf(name, sizeof name, "phase-%s.json", run->name);
   study_path(s, name, path);
   TRY(study_figure_path(s, "phase", "png", figure));
@@ -328,8 +324,8 @@ dkho_status study_judge(study *s, json_t **out) {
   const cx *c = dataset_cx(s->d, 0);
   if (st == DKHO_OK) {
     *out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:i, s:I, s:[IIII], s:O, s:O}", "problem", s->p->name,
-                     "version", dkho_version(), "budget", s->budget.name, "resolution", s->budget.resolution, "epochs",
-                     s->budget.epochs, "batch", s->budget.batch, "samples", split_sizes(s), "threads",
+                     "version", dkho_version(), "budget", s->budget.name, "resolution", s->budget.of.resolution,
+                     "epochs", s->budget.of.epochs, "batch", s->budget.of.batch, "samples", split_sizes(s), "threads",
                      pool_width(s->threads), "seed", (json_int_t)s->o->seed, "simplices", (json_int_t)c->n[0],
                      (json_int_t)c->n[1], (json_int_t)c->n[2], (json_int_t)c->n[3], "classical", classical, "targets",
                      targets);

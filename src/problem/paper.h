@@ -1,6 +1,6 @@
-/* paper.h: the figures that the paper prints, to stand beside ours. Data alone. */
-#ifndef RUN_PAPER_H
-#define RUN_PAPER_H
+/* paper.h: the figures that the paper prints of its benchmarks, to stand beside ours. Data alone. */
+#ifndef PROBLEM_PAPER_H
+#define PROBLEM_PAPER_H
 
 enum { PAPER_VALUES = 10 };
 
@@ -12,24 +12,33 @@ typedef struct paper_value {
 /* A method on a target. inputs: "N" native or "F" matched for baselines, "" for DKHO. params_k: thousands of parameters, 0: not
  * printed. */
 typedef struct paper_row {
-  const char *problem, *target, *method, *inputs;
+  const char *target, *method, *inputs;
   double params_k;
   paper_value value[PAPER_VALUES];
 } paper_row;
-const paper_row *paper_rows(int *count);
 
 /* RelL2 of DKHO-small without one component; 0: not printed. */
 typedef struct paper_ablation {
-  const char *problem, *target;
+  const char *target;
   double no_dirac, no_phase, no_harmonic;
 } paper_ablation;
-const paper_ablation *paper_ablation_of(const char *problem, const char *target); /* NULL: none */
 
 /* The phase diagnostic over the test split: mean, deviation. */
 typedef struct paper_phase {
-  const char *problem, *target;
+  const char *target;
   double rho[2], dice[2], lift, enrichment[2], permuted_dice, above_chance;
 } paper_phase;
-const paper_phase *paper_phase_of(const char *problem); /* NULL: none */
+
+typedef struct paper_results {
+  int rows;
+  const paper_row *row;
+  int ablations;
+  const paper_ablation *ablation;
+  paper_phase phase;
+} paper_results;
+extern const paper_results paper_darcy, paper_torus, paper_cavity;
+
+/* NULL: none; p may be NULL. */
+const paper_ablation *paper_ablation_of(const paper_results *p, const char *target);
 
 #endif
