@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const verb *const verbs[] = {&verb_mesh,  &verb_data,   &verb_train,     &verb_eval, &verb_predict,
-                                    &verb_phase, &verb_models, &verb_reproduce, &verb_demo, &verb_info,
-                                    &verb_bench, &verb_pack,   &verb_check};
+static const verb *const verbs[] = {&verb_mesh, &verb_data,  &verb_train,  &verb_eval,      &verb_predict,
+                                    &verb_view, &verb_phase, &verb_models, &verb_reproduce, &verb_demo,
+                                    &verb_info, &verb_bench, &verb_pack,   &verb_check};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
 static int help(void) {

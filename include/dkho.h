@@ -321,6 +321,18 @@ DKHO_API dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batc
 DKHO_API dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split, const char *path, int force,
                                        int threads, int64_t limit);
 
+/* ---- Seeing ---------------------------------------------------------------------------------------------------------
+ * One HTML file that shows what is at `path` in a browser, without a network: a mesh or complex with its harmonic fields and
+ * labels; samples of a data set; of a run, or of a model file with data, reference, prediction and error, with the Hodge parts
+ * of fields between degree 0 and the top. */
+typedef struct dkho_view_options {
+  const char *data;  /* of a run: NULL: its own; of a model file: NULL: its complex is shown */
+  const char *split; /* NULL: "test", or all samples of a data set that has none */
+  int samples;       /* at most so many; 0: up to 9, as fit into about 8 MB */
+  int threads, force;
+} dkho_view_options;
+DKHO_API dkho_status dkho_view(const char *path, const char *page, const dkho_view_options *options);
+
 #ifdef __cplusplus
 }
 #endif
