@@ -50,7 +50,7 @@ dkho_status study_tables(const char *root, json_t *problems);
 
 /* Figures, each in every format. A study has
  *   training    validation error by epoch
- *   fields      per target the test sample that the largest full model predicts best
+ *   fields      per target the test sample of median error of the largest full model
  *   models      that sample as each model of the target predicts it         (a target with several models)
  *   ablations   error by variant, the paper's beside                          (with ablations)
  *   parameters  error against parameters, the paper's among them          (two points at least)

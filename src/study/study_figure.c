@@ -3,7 +3,6 @@
 
 #include "report/figure.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,27 +88,40 @@ dkho_status study_check_figures(const study *s) {
 
 /* ---- fields ---- */
 
-typedef struct best_sample {
+/* What a pass over samples leaves: their errors, and the last prediction. */
+typedef struct field_pass {
   const opened *r;
-  int64_t sample;
-  double error;
-  double *field; /* its prediction */
-} best_sample;
+  int64_t at;
+  double *error; /* per sample in the order of the list; negative: none */
+  double *field;
+} field_pass;
 
-/* Keeps the prediction of least relative error. */
-static dkho_status keep_best(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
-  best_sample *b = ctx;
+static dkho_status take_errors(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
+  field_pass *b = ctx;
   const data_field *t = &b->r->o->spec.field[b->r->o->target];
   int64_t n = dataset_count(b->r->d, complex, t->degree) * t->channels;
-  for (int64_t i = 0; i < count && complex == 0; i++) {
+  for (int64_t i = 0; i < count; i++, b->at++) {
     const float *p = prediction + i * n;
-    double e = metric_field_error(n, p, dataset_value(b->r->d, b->r->o->target, sample[i]));
-    if (e < 0) e = DBL_MAX;
-    if (!(e < b->error)) continue;
-    b->error = e, b->sample = sample[i];
+    b->error[b->at] = -1;
+    if (complex != 0) continue;
+    b->error[b->at] = metric_field_error(n, p, dataset_value(b->r->d, b->r->o->target, sample[i]));
     for (int64_t k = 0; k < n; k++) b->field[k] = (double)p[k];
   }
   return DKHO_OK;
+}
+
+/* The place of the median among the errors that are not negative: the one with half of the others below it, rounded down; equal
+ * ones in order. -1: there is none. */
+static int64_t median_place(int64_t count, const double *error) {
+  int64_t valid = 0;
+  for (int64_t i = 0; i < count; i++) valid += error[i] >= 0;
+  for (int64_t i = 0; i < count; i++) {
+    int64_t below = 0;
+    for (int64_t j = 0; j < count; j++)
+      below += error[j] >= 0 && (error[j] < error[i] || (error[j] == error[i] && j < i));
+    if (error[i] >= 0 && below == (valid - 1) / 2) return i;
+  }
+  return -1;
 }
 
 static dkho_status in_double(arena *mem, int64_t n, const float *from, const double **out) {
@@ -132,25 +144,38 @@ static dkho_status fill_input(const dataset *d, int64_t sample, arena *mem, mesh
   return DKHO_OK;
 }
 
-/* Sample *sample; with -1 the test sample of least error, which it then is. What the row keeps is d's, which outlives r. */
+/* The test sample of median error, by the model's own predictions. */
+static dkho_status find_median(const opened *r, arena *mem, field_pass *pass, int64_t *sample) {
+  const int64_t *list;
+  int64_t count;
+  TRY(opened_split(r, "test", &list, &count));
+  if (!ARENA_NEW(mem, pass->error, count)) return DKHO_E_MEMORY;
+  pass->at = 0;
+  TRY(judge_predict(r->j, r->o->value, count, list, NULL, take_errors, pass));
+  int64_t place = median_place(count, pass->error);
+  if (place < 0) return fail(DKHO_E_INPUT, "no test sample to show");
+  *sample = list[place];
+  return DKHO_OK;
+}
+
+/* Sample *sample; with -1 the test sample of median error, which it then is. What the row keeps is d's, which outlives r. */
 static dkho_status fill_row(const dataset *d, const opened *r, arena *mem, int64_t *sample, figure_sample *row) {
   const data_field *t = &dataset_field(d)[r->o->target];
   const cx *c = dataset_cx(d, 0);
-  int64_t n = c->n[t->degree] * t->channels, count = 1;
-  const int64_t *list = sample;
+  int64_t n = c->n[t->degree] * t->channels;
+  double error;
   char *note;
-  best_sample best = {.r = r, .sample = *sample, .error = INFINITY};
-  if (*sample < 0) TRY(opened_split(r, "test", &list, &count));
-  if (!ARENA_NEW(mem, best.field, n) || !ARENA_NEW(mem, note, 64)) return DKHO_E_MEMORY;
-  TRY(judge_predict(r->j, r->o->value, count, list, NULL, keep_best, &best));
-  if (best.sample < 0) return fail(DKHO_E_INPUT, "no test sample of '%s' to show", t->name);
-  snprintf(note, 64, "sample %lld, RelL2 %.4f", (long long)best.sample, best.error);
+  field_pass pass = {.r = r};
+  if (!ARENA_NEW(mem, pass.field, n) || !ARENA_NEW(mem, note, 64)) return DKHO_E_MEMORY;
+  if (*sample < 0) TRY(find_median(r, mem, &pass, sample));
+  pass.at = 0, pass.error = &error;
+  TRY(judge_predict(r->j, r->o->value, 1, sample, NULL, take_errors, &pass));
+  snprintf(note, 64, "sample %lld, RelL2 %.4f", (long long)*sample, error);
   row->note = note, row->c = c;
   row->reference = (mesh_field){t->name, t->degree, t->channels, NULL};
-  row->prediction = (mesh_field){t->name, t->degree, t->channels, best.field};
-  *sample = best.sample;
-  TRY(in_double(mem, n, dataset_value(d, r->o->target, best.sample), &row->reference.data));
-  return fill_input(d, best.sample, mem, &row->input);
+  row->prediction = (mesh_field){t->name, t->degree, t->channels, pass.field};
+  TRY(in_double(mem, n, dataset_value(d, r->o->target, *sample), &row->reference.data));
+  return fill_input(d, *sample, mem, &row->input);
 }
 
 static dkho_status field_row(const study *s, const study_run *run, arena *mem, int64_t *sample, figure_sample *row) {
@@ -170,7 +195,7 @@ static dkho_status draw_rows(const study *s, const char *name, int shared, int r
   return DKHO_OK;
 }
 
-/* A row per target: the test sample that its full model predicts best, as in the paper's figures. */
+/* A row per target: the test sample that its full model predicts with median error, neither its best nor its worst. */
 static dkho_status field_figure(const study *s) {
   figure_sample row[PANELS] = {{0}};
   arena mem = {0};
@@ -188,7 +213,7 @@ static dkho_status field_figure(const study *s) {
   return st;
 }
 
-/* A row per model of a target, the full one first, all on the sample that it predicts best. */
+/* A row per model of a target, the full one first, all on the sample of its median error. */
 static dkho_status model_figure(const study *s, const data_recipe *r) {
   figure_sample row[PANELS] = {{0}};
   char name[96];
