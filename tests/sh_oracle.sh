@@ -8,7 +8,7 @@ python=${PYTHON:-/usr/bin/python3}
 export PYTHONDONTWRITEBYTECODE=1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-for problem in darcy cavity lamination ironloss wells; do
+for problem in darcy cavity lamination ironloss wells flow; do
   case $problem in darcy|cavity) sizes="smoke main" ;; *) sizes=smoke ;; esac
   for resolution in $sizes; do
     "$build_dir/tests/t_oracle_export" $problem $resolution "$dir/$problem.st"

@@ -198,7 +198,7 @@ static void newton_is_quadratic(void **state) {
   assert_ok(chol_work_new(&g.w, g.f, 1));
   for (int i = 0; i < N; i++) b[i] = 30 * (1 + sin(i)), x[i] = 0;
   g.b = b;
-  newton_problem p = {N, 1e-10, 1, &g, growth_residual, growth_step};
+  newton_problem p = {N, 1e-10, 1, &g, growth_residual, growth_step, 0};
   assert_int_equal(newton_room(N), sizeof room / sizeof *room);
   assert_ok(newton_solve(&p, x, room, &r));
   assert_in_range(r.steps, 4, 15);
@@ -261,7 +261,7 @@ static void line_search_saves(void **state) {
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     curve c = good[i].c;
     double x = good[i].from;
-    newton_problem p = {1, 1e-12, c == HANG, &c, curve_residual, curve_step};
+    newton_problem p = {1, 1e-12, c == HANG, &c, curve_residual, curve_step, 0};
     assert_ok(newton_solve(&p, &x, room, &r));
     assert_true(fabs(x - good[i].to) < 1e-11 && r.residual <= 1e-12);
   }
@@ -272,7 +272,7 @@ static void failures_are_named(void **state) {
   newton_report r;
   double room[4], x = 3;
   curve c = PARABOLA;
-  newton_problem p = {1, 1e-12, 0, &c, curve_residual, curve_step};
+  newton_problem p = {1, 1e-12, 0, &c, curve_residual, curve_step, 0};
   assert_int_equal(newton_solve(&p, &x, room, &r), DKHO_E_NOCONV);
   assert_non_null(strstr(fail_text(), "Newton: "));
   assert_non_null(strstr(fail_text(), "expected at most 1e-12"));

@@ -1,6 +1,7 @@
 /* newton.c: Newton's method with a line search, on a convex energy or on a residual. Matrices are the caller's business. */
 #include "la/newton.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -61,12 +62,14 @@ dkho_status newton_solve(const newton_problem *p, double *x, double *room, newto
   double *f = room, *step = room + p->n, *trial = room + 2 * p->n;
   *out = (newton_report){0};
   state s = evaluate(p, x, f);
+  int most = p->steps ? p->steps : NEWTON_STEPS_MAX;
+  assert(most <= NEWTON_STEPS_MAX);
   for (;; out->steps++) {
     out->residual = s.size;
     out->history[out->steps] = s.size;
     if (!isfinite(s.size)) return fail(DKHO_E_NOCONV, "Newton: the residual is not finite at the start");
     if (s.size <= p->tolerance) return DKHO_OK;
-    if (out->steps == NEWTON_STEPS_MAX)
+    if (out->steps == most)
       return fail(DKHO_E_NOCONV, "Newton: residual %.3g after %d steps, expected at most %.3g", s.size, out->steps,
                   p->tolerance);
     TRY(p->step(p->ctx, x, f, step));

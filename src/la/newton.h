@@ -16,6 +16,7 @@ typedef struct newton_problem {
   void (*residual)(void *ctx, const double *x, double *energy, double *f);
   /* step ← F′(x)⁻¹ f */
   dkho_status (*step)(void *ctx, const double *x, const double *f, double *step);
+  int steps; /* at most; 0: NEWTON_STEPS_MAX */
 } newton_problem;
 
 typedef struct newton_report {

@@ -254,7 +254,7 @@ dkho_status closed_solve(closed_solver *w, closed_law law, const double *materia
   for (int64_t i = 0; i < s->c->n[0]; i++)
     if (s->unknown[i] >= 0) w->x[s->unknown[i]] = phi[i];
   double gross = energy_gradient(w, &energy, w->room);
-  newton_problem p = {s->n, TOLERANCE * gross, 1, w, closed_residual, closed_step};
+  newton_problem p = {s->n, TOLERANCE * gross, 1, w, closed_residual, closed_step, 0};
   TRY(newton_solve(&p, w->x, w->room, report));
   spread(w, w->x);
   memcpy(phi, w->value, (size_t)s->c->n[0] * sizeof *phi);

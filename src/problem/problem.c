@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const problem *const list[] = {&problem_darcy,    &problem_torus,      &problem_cavity,   &problem_heat,
-                                      &problem_reaction, &problem_lamination, &problem_ironloss, &problem_wells};
+static const problem *const list[] = {&problem_darcy,    &problem_torus,    &problem_cavity,
+                                      &problem_heat,     &problem_reaction, &problem_lamination,
+                                      &problem_ironloss, &problem_wells,    &problem_flow};
 enum { COUNT = sizeof list / sizeof *list };
 
 int problem_count(void) {

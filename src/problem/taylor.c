@@ -1,0 +1,185 @@
+/* taylor.c: numbering, pattern and elimination order of Taylor–Hood elements, and what is read off a velocity. Solving is
+ * taylor_solve.c's business, integrals over a triangle are taylor_element.c's. */
+#include "problem/taylor_impl.h"
+
+#include "problem/fem.h"
+
+#include <assert.h>
+
+enum { NODES = TAYLOR_NODES, CORNERS = TAYLOR_CORNERS, LOCAL = TAYLOR_LOCAL };
+
+/* The midpoint opposite corner i is that of the edge without it. */
+static void list_nodes(taylor *t) {
+  const cx *c = t->c;
+  for (int64_t f = 0; f < c->n[2]; f++)
+    for (int i = 0; i < CORNERS; i++) {
+      int32_t v = c->vert[2][3 * f + i];
+      t->node[f * NODES + i] = v;
+      for (int j = 0; j < 3; j++) {
+        int32_t e = c->face[2][3 * f + j];
+        if (c->vert[1][2 * (int64_t)e] != v && c->vert[1][2 * (int64_t)e + 1] != v)
+          t->node[f * NODES + 3 + i] = (int32_t)(c->n[0] + e);
+      }
+    }
+}
+
+/* Velocities inside, then pressures; that of the last vertex is held. Pressure times length compares with velocity. */
+static void number_unknowns(taylor *t) {
+  const cx *c = t->c;
+  for (int64_t i = 0; i < t->nodes; i++) {
+    int given = i < c->n[0] ? c->on_boundary[0][i] : c->on_boundary[1][i - c->n[0]];
+    t->unknown[i] = given ? -1 : (int32_t)t->n;
+    t->n += given ? 0 : 2;
+  }
+  for (int64_t i = 0; i < c->n[0] - 1; i++) t->level[i] = (int32_t)t->n++;
+  t->level[c->n[0] - 1] = -1;
+  double length = 0;
+  for (int64_t e = 0; e < c->n[1]; e++) length += c->measure[1][e];
+  t->scale = (double)c->n[1] / length;
+}
+
+void taylor_local_unknowns(const taylor *t, int64_t f, int32_t out[LOCAL]) {
+  const int32_t *node = t->node + f * NODES;
+  for (int a = 0; a < NODES; a++) {
+    int32_t x = t->unknown[node[a]];
+    out[2 * a] = x;
+    out[2 * a + 1] = x < 0 ? -1 : x + 1;
+  }
+  for (int q = 0; q < CORNERS; q++) out[2 * NODES + q] = t->level[node[q]];
+}
+
+static dkho_status make_pattern(taylor *t) {
+  int64_t most = t->c->n[2] * LOCAL * LOCAL, count = 0;
+  int32_t *i = mem_alloc((size_t)most, sizeof *i), *j = mem_alloc((size_t)most, sizeof *j);
+  double *v = mem_alloc((size_t)most, sizeof *v);
+  dkho_status s = DKHO_E_MEMORY;
+  if (i && j && v) {
+    for (int64_t f = 0; f < t->c->n[2]; f++) {
+      int32_t own[LOCAL];
+      taylor_local_unknowns(t, f, own);
+      for (int a = 0; a < LOCAL; a++)
+        for (int b = 0; b < LOCAL; b++)
+          if (own[a] >= 0 && own[b] >= 0) i[count] = own[a], j[count++] = own[b];
+    }
+    s = csr_from_triplets(&t->pattern, t->n, t->n, count, i, j, v);
+  }
+  mem_free(i);
+  mem_free(j);
+  mem_free(v);
+  return s;
+}
+
+static int32_t find_entry(const csr *a, int32_t row, int32_t col) {
+  int64_t lo = a->ptr[row], hi = a->ptr[row + 1] - 1;
+  while (lo < hi) {
+    int64_t mid = (lo + hi) / 2;
+    if (a->col[mid] < col)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  assert(a->col[lo] == col);
+  return (int32_t)lo;
+}
+
+static void find_places(taylor *t) {
+  for (int64_t f = 0; f < t->c->n[2]; f++) {
+    int32_t own[LOCAL], *place = t->place + f * LOCAL * LOCAL;
+    taylor_local_unknowns(t, f, own);
+    for (int a = 0; a < LOCAL; a++)
+      for (int b = 0; b < LOCAL; b++)
+        *place++ = own[a] >= 0 && own[b] >= 0 ? find_entry(&t->pattern, own[a], own[b]) : -1;
+  }
+}
+
+/* A pressure is eliminated right after velocities beside it, which fill its empty diagonal: those of its own vertex; on the boundary
+ * those of an edge that leaves it, or of the edge opposite a lonely corner. */
+static void group_unknowns(const taylor *t, int32_t *group) {
+  const cx *c = t->c;
+  for (int64_t i = 0; i < t->nodes; i++)
+    if (t->unknown[i] >= 0) group[t->unknown[i]] = group[t->unknown[i] + 1] = (int32_t)i;
+  for (int64_t f = 0; f < c->n[2]; f++)
+    for (int q = 0; q < CORNERS; q++) {
+      const int32_t *node = t->node + f * NODES;
+      int32_t own = t->level[node[q]], near[4] = {node[q], node[3 + (q + 1) % 3], node[3 + (q + 2) % 3], node[3 + q]};
+      for (int k = 3; own >= 0 && k >= 0; k--)
+        if (t->unknown[near[k]] >= 0) group[own] = near[k];
+    }
+}
+
+static dkho_status plan_elimination(taylor *t) {
+  int32_t *group;
+  if (!MEM_NEW(group, t->n)) return DKHO_E_MEMORY;
+  group_unknowns(t, group);
+  dkho_status s = lu_plan_make(&t->plan, &t->pattern, t->nodes, group);
+  mem_free(group);
+  return s;
+}
+
+dkho_status taylor_create(taylor **out, const cx *c) {
+  assert(c->dim == 2 && c->gdim == 2);
+  *out = NULL;
+  taylor *t;
+  if (!MEM_NEW(t, 1)) return DKHO_E_MEMORY;
+  t->c = c;
+  t->nodes = c->n[0] + c->n[1];
+  dkho_status s = DKHO_E_MEMORY;
+  if (ARENA_NEW(&t->mem, t->node, c->n[2] * NODES) && ARENA_NEW(&t->mem, t->unknown, t->nodes) &&
+      ARENA_NEW(&t->mem, t->level, c->n[0]) && ARENA_NEW(&t->mem, t->place, c->n[2] * LOCAL * LOCAL)) {
+    list_nodes(t);
+    number_unknowns(t);
+    s = make_pattern(t);
+  }
+  if (s == DKHO_OK) {
+    find_places(t);
+    s = plan_elimination(t);
+  }
+  if (s == DKHO_OK)
+    *out = t;
+  else
+    taylor_free(t);
+  return s;
+}
+
+void taylor_free(taylor *t) {
+  if (!t) return;
+  lu_plan_free(t->plan);
+  csr_free(&t->pattern);
+  arena_free(&t->mem);
+  mem_free(t);
+}
+
+int64_t taylor_nodes(const taylor *t) {
+  return t->nodes;
+}
+int64_t taylor_unknowns(const taylor *t) {
+  return t->n;
+}
+
+/* Simpson's rule: (u_tail + 4 u_mid + u_head)/6 · (x_head - x_tail). */
+void taylor_line_integrals(const taylor *t, const double *u, double *edge) {
+  const cx *c = t->c;
+  for (int64_t e = 0; e < c->n[1]; e++) {
+    int64_t a = c->vert[1][2 * e], b = c->vert[1][2 * e + 1], m = c->n[0] + e;
+    edge[e] = 0;
+    for (int i = 0; i < 2; i++)
+      edge[e] += (u[2 * a + i] + 4 * u[2 * m + i] + u[2 * b + i]) / 6 * (c->x[2 * b + i] - c->x[2 * a + i]);
+  }
+}
+
+/* The curl is linear: area times the mean over the corners, where ∇φ of corner i is 3∇λ_i at itself and -∇λ_i at the others, that of a
+ * midpoint 4(λ_a∇λ_b + λ_b∇λ_a). Their means: ∇λ_i/3 and 4(∇λ_a + ∇λ_b)/3. */
+void taylor_circulations(const taylor *t, const double *u, double *face) {
+  const cx *c = t->c;
+  for (int64_t f = 0; f < c->n[2]; f++) {
+    double grad[6], sum = 0;
+    fem_gradients(c, f, grad);
+    for (int i = 0; i < CORNERS; i++) {
+      const int32_t *node = t->node + f * NODES;
+      const double *at = u + 2 * (int64_t)node[i], *mid = u + 2 * (int64_t)node[3 + i], *g = grad + 2 * i;
+      /* ∇λ_a + ∇λ_b = -∇λ_i */
+      sum += (g[0] * (at[1] - 4 * mid[1]) - g[1] * (at[0] - 4 * mid[0])) / 3;
+    }
+    face[f] = c->measure[2][f] * sum;
+  }
+}

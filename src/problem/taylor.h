@@ -1,0 +1,38 @@
+/* taylor.h: stationary incompressible Navier–Stokes flow in the plane, in viscous units: Re (u·∇)u + ∇p - Δu = f, ∇·u = 0, velocity given
+ * on the whole boundary; Re = 0 is Stokes flow. Taylor–Hood elements: velocity quadratic (vertices and edge midpoints), pressure linear
+ * (vertices). The force is the curl of a scalar field, f = (∂ψ/∂y, -∂ψ/∂x): a gradient would change nothing but the pressure. */
+#ifndef PROBLEM_TAYLOR_H
+#define PROBLEM_TAYLOR_H
+
+#include "la/la.h"
+#include "mesh/cx.h"
+
+/* What all flows on a complex share: numbering, matrix pattern, elimination order. Immutable: shared by threads. */
+typedef struct taylor taylor;
+dkho_status taylor_create(taylor **out, const cx *c); /* c: planar triangles, borrowed */
+void taylor_free(taylor *t);
+int64_t taylor_nodes(const taylor *t);    /* N0 + N1: vertices, then midpoints of edges */
+int64_t taylor_unknowns(const taylor *t); /* of a Newton step: velocities inside, pressures but one */
+
+/* One thread's matrix and factor. */
+typedef struct taylor_solver taylor_solver;
+dkho_status taylor_open(taylor_solver **out, const taylor *t);
+void taylor_close(taylor_solver *s);
+
+typedef struct taylor_flow {
+  double reynolds;
+  const double *psi; /* N0, linear on faces */
+  double *u;         /* nodes × 2: the boundary's velocities on entry, everywhere on return */
+  double *p;         /* N0, mean zero over the domain */
+  int steps;         /* Newton steps taken, those of lower Reynolds numbers included */
+  double reached;    /* the largest Reynolds number solved for on the way */
+} taylor_flow;
+/* Newton's method from the Stokes flow; where that fails, by way of lower Reynolds numbers. DKHO_E_NOCONV names the number that
+ * was not reached, and the one that was. */
+dkho_status taylor_solve(taylor_solver *s, taylor_flow *f);
+
+/* Line integrals of the velocity along edges (N1), exact for quadratic velocities; circulations round faces (N2), from the curl. */
+void taylor_line_integrals(const taylor *t, const double *u, double *edge);
+void taylor_circulations(const taylor *t, const double *u, double *face);
+
+#endif
