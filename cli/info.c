@@ -73,12 +73,16 @@ void print_description(const char *name, char *json) {
 
 /* The number of parameters that training with these settings would give, without any data. */
 static int count_parameters(const char *problem, const dkho_train_options *o, int as_json) {
-  int64_t count;
-  if (dkho_parameter_count(problem, o, &count) != DKHO_OK) return failed();
+  int64_t count, reals;
+  if (dkho_parameter_counts(problem, o, &count, &reals) != DKHO_OK) return failed();
   if (as_json)
-    printf("{\"parameters\": %lld}\n", (long long)count);
-  else
+    printf("{\"parameters\": %lld, \"parameters_real\": %lld}\n", (long long)count, (long long)reals);
+  else if (reals == count)
     printf("%s parameters\n", grouped(count));
+  else {
+    printf("%s parameters, complex ones counted once; ", grouped(count));
+    printf("%s real numbers\n", grouped(reals));
+  }
   return EXIT_DONE;
 }
 

@@ -224,6 +224,9 @@ DKHO_API dkho_status dkho_train_resume(const char *run, const char *data, const 
 DKHO_API dkho_status dkho_model_list(char **json);
 /* Parameters of the model that these options (NULL: dkho_train_defaults) would give on a benchmark, without any data. */
 DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_options *options, int64_t *count);
+/* The same, where spectral models have complex weights: each counted once (count), and as two numbers (reals). */
+DKHO_API dkho_status dkho_parameter_counts(const char *problem, const dkho_train_options *options, int64_t *count,
+                                           int64_t *reals);
 /* Metrics of the selected model on a split ("test"), as JSON: {"run", "split", "target", "parameters", "samples", "metrics":
  * {key: value}, "rel_l2_each", "predict_seconds", "judge_seconds"}. A metric is null where what it refers to vanishes in every
  * sample (docs/METRICS.md). data NULL: the path in config.json. Here, and wherever a trained run is judged, `run` may also be a

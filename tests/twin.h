@@ -65,10 +65,10 @@ static inline const char *twin_text(const twin *w, const char *key) {
   return v;
 }
 
-static inline void twin_open(twin *w, const char *name) {
+static inline void twin_open_from(twin *w, const char *folder, const char *name) {
   char path[512];
   const char *config;
-  snprintf(path, sizeof path, "%s/twin/%s.st", TEST_DATA, name);
+  snprintf(path, sizeof path, "%s/%s/%s.st", TEST_DATA, folder, name);
   twin_ok(st_open(&w->file, path));
   twin_ok(st_need_meta(w->file, "config", &config));
   w->config = json_loads(config, 0, NULL);
@@ -79,6 +79,9 @@ static inline void twin_open(twin *w, const char *name) {
                    twin_i32(w, "top"), dim == 2 ? CX_APPEARANCE : CX_LEX));
 }
 
+static inline void twin_open(twin *w, const char *name) {
+  twin_open_from(w, "twin", name);
+}
 static inline void twin_close(twin *w) {
   cx_free(w->c);
   json_decref(w->config);

@@ -8,6 +8,7 @@ python=${PYTHON:-/usr/bin/python3}
 "$python" tools/make_metric_fixtures.py tests/data/metrics
 "$python" tools/make_phase_fixtures.py tests/data/phase
 "$python" tools/make_optim_fixtures.py tests/data/optim
+"$python" tools/make_baseline_fixtures.py tests/data/baselines
 for script in tools/make_mesh_fixtures*; do
   case $script in
     *.py) "$python" "$script" ;;

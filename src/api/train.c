@@ -56,7 +56,7 @@ static dkho_status no_target(const problem *p, const char *target) {
 }
 
 /* Widths come from a table compiled without arrays: the profile's rows, with `modes` columns for modes(). */
-dkho_status dkho_parameter_count(const char *name, const dkho_train_options *options, int64_t *count) {
+dkho_status dkho_parameter_counts(const char *name, const dkho_train_options *options, int64_t *count, int64_t *reals) {
   dkho_train_options plain;
   dkho_train_defaults(&plain);
   const dkho_train_options *o = options ? options : &plain;
@@ -72,6 +72,11 @@ dkho_status dkho_parameter_count(const char *name, const dkho_train_options *opt
   if (recipe < 0) return no_target(p, o->target);
   operator_request r;
   TRY(config_model(&r, &p->recipe[recipe], o));
-  return operator_count(&r, p->dim, p->counts, p->fields, p->field, &p->table, p->recipe[recipe].target, p->betti,
-                        count);
+  const operator_place at = {p->dim, p->gdim, p->counts, p->betti, p->fields, p->field, &p->table};
+  return operator_count(&r, &at, p->recipe[recipe].target, count, reals);
+}
+
+dkho_status dkho_parameter_count(const char *name, const dkho_train_options *options, int64_t *count) {
+  int64_t reals;
+  return dkho_parameter_counts(name, options, count, &reals);
 }

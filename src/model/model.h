@@ -20,7 +20,7 @@ typedef struct model_setup {
   const model_type *m;
   double option[OPTIONS_MAX]; /* in the order of m->option */
   dec_metric metric;          /* of the geometry it is recorded for */
-  int dim;                    /* of its complexes */
+  int dim, gdim;              /* of its complexes, and of the space they lie in */
   int64_t n[CX_DEGREES];      /* simplices of the first one */
   int degrees;                /* it reads degrees 0 … degrees-1 */
   int target, channels;       /* degree q and channels C of the output */
@@ -85,12 +85,14 @@ typedef struct model_size {
 } model_size;
 
 struct model_type {
-  const char *name, *summary;                /* summary: one line */
-  const model_option *option;                /* ends with an empty row */
-  const model_size *size;                    /* ends with an empty row; the first is the default; NULL: no sizes */
-  feat_profile profile;                      /* which descriptors it reads unless told otherwise */
-  int harmonic;                              /* 1: it has a harmonic branch, for targets whose recipe asks for one */
-  int (*degrees)(int dim, int target);       /* how many degrees it reads */
+  const char *name, *summary;          /* summary: one line */
+  const model_option *option;          /* ends with an empty row */
+  const model_size *size;              /* ends with an empty row; the first is the default; NULL: no sizes */
+  feat_profile profile;                /* which descriptors it reads unless told otherwise */
+  int harmonic;                        /* 1: it has a harmonic branch, for targets whose recipe asks for one */
+  int (*degrees)(int dim, int target); /* how many degrees it reads */
+  const char *(*reader)(
+      const model_setup *); /* whose descriptor rows it reads, by dim, gdim and target; NULL: nobody's in particular */
   dkho_status (*check)(const model_setup *); /* widths and options that do not go together; NULL: all do */
   dkho_status (*declare)(const model_setup *s, params *p); /* adds its tensors to an empty table */
   /* Records the model for a complex. The tape's arena is the place for arrays that a recording needs. */

@@ -30,6 +30,7 @@ int64_t operator_extent(const neural_operator *o, const complex_view *v) {
 /* Widths and counts from the first complex. */
 static dkho_status fill_setup(neural_operator *o, const complex_view *v) {
   model_setup *m = &o->setup;
+  m->gdim = v->c->gdim;
   for (int k = 0; k < CX_DEGREES; k++) m->n[k] = v->c->n[k];
   for (int k = 0; k < m->degrees; k++) {
     m->features[k] = features_width(v->f, k);
@@ -311,21 +312,22 @@ dkho_status operator_matches(const neural_operator *o, const dataset *d) {
               : fail(DKHO_E_INPUT, "%s: its fields are not those the model was trained on", st_path(dataset_file(d)));
 }
 
-dkho_status operator_count(const operator_request *r, int dim, const int64_t n[CX_DEGREES], int fields,
-                           const data_field *field, const feat_table *table, const char *target,
-                           const int64_t betti[CX_DEGREES], int64_t *count) {
+dkho_status operator_count(const operator_request *r, const operator_place *at, const char *target, int64_t *count,
+                           int64_t *reals) {
   model_setup m = r->setup;
   params *p = NULL;
-  for (int i = 0; i < fields; i++)
-    if (strcmp(field[i].name, target) == 0) m.target = field[i].degree, m.channels = field[i].channels;
-  m.dim = dim;
-  for (int k = 0; k < CX_DEGREES; k++) m.n[k] = n[k];
-  m.degrees = m.m->degrees(dim, m.target);
-  m.harmonic = r->harmonic && m.m->harmonic ? (int)betti[m.target] : 0;
-  TRY(feat_widths(table, dim, fields, field, r->profile, r->modes, m.features, &m.summary));
+  for (int i = 0; i < at->fields; i++)
+    if (strcmp(at->field[i].name, target) == 0) m.target = at->field[i].degree, m.channels = at->field[i].channels;
+  m.dim = at->dim, m.gdim = at->gdim;
+  for (int k = 0; k < CX_DEGREES; k++) m.n[k] = at->n[k];
+  m.degrees = m.m->degrees(m.dim, m.target);
+  m.harmonic = r->harmonic && m.m->harmonic ? (int)at->betti[m.target] : 0;
+  const char *reader = m.m->reader ? m.m->reader(&m) : NULL;
+  TRY(feat_widths_for(at->table, reader, m.dim, at->fields, at->field, r->profile, r->modes, m.features, &m.summary));
   if (m.summary == 0) m.harmonic = 0;
   TRY(model_params(&m, &p));
   *count = p->total;
+  *reals = p->reals;
   params_free(p);
   return DKHO_OK;
 }

@@ -81,10 +81,16 @@ const data_field *operator_target(const neural_operator *o);
 /* Numbers of an output field on a complex: N_q · C. */
 int64_t operator_extent(const neural_operator *o, const complex_view *v);
 
-/* Parameters of the operator that a request gives on a complex of dimension dim with these counts and Betti numbers, found without
- * a complex or arrays. */
-dkho_status operator_count(const operator_request *r, int dim, const int64_t n[CX_DEGREES], int fields,
-                           const data_field *field, const feat_table *table, const char *target,
-                           const int64_t betti[CX_DEGREES], int64_t *count);
+/* What decides the number of parameters, known without a complex or arrays. All borrowed. */
+typedef struct operator_place {
+  int dim, gdim;
+  const int64_t *n, *betti; /* by degree */
+  int fields;
+  const data_field *field;
+  const feat_table *table;
+} operator_place;
+/* Parameters of the operator that a request gives there: a complex weight counted once, and as two reals. */
+dkho_status operator_count(const operator_request *r, const operator_place *at, const char *target, int64_t *count,
+                           int64_t *reals);
 
 #endif

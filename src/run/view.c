@@ -48,6 +48,13 @@ dkho_status view_basis(const neural_operator *o, const complex_view *v, dec_basi
   return column_basis(b, n, (int64_t)t->shape[1], t->data);
 }
 
+/* Whose descriptor rows the model reads on this complex. */
+static const char *reader_of(const neural_operator *o, const complex_view *v) {
+  model_setup s = o->setup;
+  s.gdim = v->c->gdim;
+  return s.m->reader ? s.m->reader(&s) : NULL;
+}
+
 /* The compiled descriptors, from the statics in the source. */
 static dkho_status view_features(const neural_operator *o, complex_view *v) {
   const double **array;
@@ -68,7 +75,8 @@ static dkho_status view_features(const neural_operator *o, complex_view *v) {
     if (s == DKHO_OK) array[f] = t->data;
   }
   if (s == DKHO_OK)
-    s = features_create(&v->f, &o->spec.table, v->c, o->spec.fields, o->spec.field, array, o->profile, o->modes);
+    s = features_create_for(&v->f, &o->spec.table, reader_of(o, v), v->c, o->spec.fields, o->spec.field, array,
+                            o->profile, o->modes);
   mem_free(array);
   return s;
 }

@@ -1,0 +1,100 @@
+/* Whole models on small complexes, in double: every gradient against differences, in every form and behaviour; and properties
+ * that hold for any weights. */
+#include "f64/gradcheck.h"
+
+#include "model/model.h"
+#include "zoo.h"
+
+/* One model on one complex. */
+typedef struct {
+  const char *model;
+  cx *(*complex_of)(void);
+  int target, channels;
+  double step;        /* rectifiers, moduli or moving cells: differences take a short step */
+  const char *set[8]; /* options, ends with NULL */
+} example;
+
+typedef struct {
+  gc c;
+  cx *x;
+  model_setup s;
+  model_net net;
+} instance;
+
+static cx *small_plane(void) {
+  return shape_planar(4, 3, 0, NULL, 0.2);
+}
+static cx *small_surface(void) {
+  return shape_torus(5, 4);
+}
+static cx *small_volume(void) {
+  return shape_cubes(2, 2, 1, zoo_all, 0.15);
+}
+
+static void choose(instance *m, const example *e) {
+  const model_type *found;
+  gc_ok(model_find(e->model, &found));
+  gc_ok(model_choose(&m->s, found, NULL, NULL, e->set));
+  m->x = e->complex_of();
+  m->s.dim = m->x->dim, m->s.gdim = m->x->gdim;
+  m->s.target = e->target, m->s.channels = e->channels;
+  m->s.degrees = found->degrees(m->x->dim, e->target);
+  for (int k = 0; k < CX_DEGREES; k++) m->s.n[k] = m->x->n[k];
+  for (int k = 0; k < m->s.degrees; k++) m->s.features[k] = 3 - (k == 1);
+  m->s.loss_eps = 1e-10;
+  gc_ok(model_check(&m->s));
+}
+
+/* Random weights, also where training starts from zeros. */
+static void instance_open(instance *m, const example *e) {
+  choose(m, e);
+  gc_open(&m->c);
+  gc_ok(m->s.m->declare(&m->s, m->c.p));
+  gc_params(&m->c);
+  rng r = rng_open(8, RNG_TEST, 1);
+  for (int i = 0; i < m->c.p->count; i++) {
+    const param *q = &m->c.p->list[i];
+    for (int64_t j = 0; q->init == INIT_CONST && j < q->count; j++) m->c.value[q->offset + j] += 0.3 * rng_normal(&r);
+    for (int64_t j = 0; q->init == INIT_RAMP && j < q->count; j++) m->c.value[q->offset + j] = 1 + 0.1 * (double)j;
+  }
+  memset(&m->net, 0xff, sizeof m->net);
+  const model_view v = {.c = m->x};
+  gc_ok(m->s.m->record(&m->s, &v, m->c.t, &m->net));
+  for (int k = 0; k < m->s.degrees; k++)
+    if (m->net.feature[k] != VAR_NONE) gc_track(&m->c, m->net.feature[k], 1, 1);
+  gc_track(&m->c, m->net.target, 1, 0);
+  gc_record(&m->c, m->net.loss);
+}
+static void instance_close(instance *m) {
+  gc_close(&m->c);
+  cx_free(m->x);
+}
+
+static const example examples[] = {
+    {"deeponet", small_plane, 1, 1, 0, {"branch=5", "trunk=4", "last=3", "basis=4"}},
+    {"deeponet", small_volume, 0, 3, 0, {"branch=5", "trunk=4", "last=3", "basis=4"}},
+    {"gno", small_plane, 2, 1, 0, {"h=5", "project=4", "layers=2", "radius=1.2"}},
+    {"gno", small_surface, 0, 1, 0, {"h=5", "project=4", "layers=2", "radius=0.9"}},
+    {"gno", small_volume, 0, 3, 0, {"h=4", "project=4", "layers=2", "radius=1.2", "behaviour=published"}},
+    {"mgn", small_plane, 1, 1, 1e-5, {"h=5", "steps=2"}},
+    {"mgn", small_surface, 0, 1, 1e-5, {"h=5", "steps=2"}},
+    {"mgn", small_volume, 0, 3, 1e-5, {"h=5", "steps=2"}},
+};
+
+static void gradients(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+    instance m;
+    instance_open(&m, &examples[i]);
+    m.c.step = examples[i].step;
+    gc_check(&m.c, 0, 1e-7);
+    double slope = gc_taylor(&m.c, examples[i].step > 0 ? 3e-6 : 1e-4);
+    if (!(fabs(slope - 2) < 0.1)) fail_msg("%s, row %zu: remainder of order %g", examples[i].model, i, slope);
+    instance_close(&m);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(gradients)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
