@@ -25,7 +25,7 @@ static inline int case_index(const char *const *names, const char *name) {
 
 /* Records, and marks what is live. */
 static inline dkho_status case_record(const dkho_config *f, params *p, const geometry *g, tape *t, dkho_net *net) {
-  TRY(dkho_record(f, g, t, net));
+  TRY(dkho_record(f, NULL, g, t, net));
   return tape_mark_live(t, net->loss, p);
 }
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const model_type model_dkho, model_gno, model_mgn, model_deeponet;
+extern const model_type model_dkho, model_dkho_x, model_gno, model_mgn, model_deeponet;
 
-static const model_type *const built_in[] = {&model_dkho, &model_gno, &model_mgn, &model_deeponet};
+static const model_type *const built_in[] = {&model_dkho, &model_dkho_x, &model_gno, &model_mgn, &model_deeponet};
 enum { BUILT_IN = sizeof built_in / sizeof *built_in, EXTRA_MAX = 16 };
 static const model_type *extra[EXTRA_MAX];
 static int extras;

@@ -150,7 +150,8 @@ static inline void model_open(model *m, const small *x, dkho_config f) {
   gc_ok(dkho_declare(&f, m->c.p));
   gc_params(&m->c);
   gc_ok(geometry_create(&m->g, x->d, f.degrees - 1, f.target, &x->basis[f.target]));
-  gc_ok(case_record(&f, m->c.p, m->g, m->c.t, &m->net));
+  gc_ok(dkho_record(&f, x->d, m->g, m->c.t, &m->net));
+  gc_ok(tape_mark_live(m->c.t, m->net.loss, m->c.p));
   for (int k = 0; k < f.degrees; k++) gc_track(&m->c, m->net.feature[k], 1, 1);
   if (m->net.summary != VAR_NONE) gc_track(&m->c, m->net.summary, 1, 1);
   gc_track(&m->c, m->net.target, 1, 0);

@@ -11,6 +11,12 @@
  *   ũ = dec[z_q, cos θ_q, sin θ_q];  û = ũ - H Hᵀ M ũ + H harm(g)
  * Terms of degrees that are not active vanish.
  *
+ * Extensions, all off in the paper's network, added to the first affine map of upd_k with maps that start at zero:
+ *   exchange: d z_{k-1} W + δ z_{k+1} W' + mean_{faces} z_{k-1} V + mean_{cofaces} z_{k+1} V', h × h each;
+ *   spectral: Φ_k V_k R_k with V = A₂ GELU(A₁ C B), C the stacked coefficients Φ_kᵀ M z_k of the M lowest modes of every degree
+ *   (harmonic ones included), A₁, A₂ across modes and degrees, B and R_k across channels;
+ *   relation none: θ, its maps and the readout are not there; upd_k reads z_k alone, the decoder z_q.
+ *
  * Ablations: no_dirac: θ_k ← θ_k - τ (Ω_k + σ_k sin(G_k ⊙ θ_k - Λ_k)), degrees never meet. no_phase: no θ; a carrier
  * x_k = sigmoid(gate_k(z_k)) ⊙ tanh(drive_k(z_k)) + tanh(lag_k(z_k)), one Dirac hop m_k = σ_k (d_{k-1} x_{k-1} + δ_{k+1}
  * x_{k+1}), z_k ← norm_k(z_k + τ upd_k[z_k, read_k[m_k, x_k]] + S_k z_k⁰), and the decoder reads [z_q, x_q,
@@ -25,6 +31,13 @@ enum { DKHO_LAYERS_MAX = 16, DKHO_SUBSTEPS_MAX = 16 };
 typedef enum { DKHO_FULL, DKHO_NO_DIRAC, DKHO_NO_PHASE, DKHO_NO_HARMONIC } dkho_variant;
 extern const char *const dkho_variant_names[]; /* "full", "no_dirac", "no_phase", "no_harmonic", NULL */
 
+/* Whether content travels between degrees inside the update, beside the relation: as signed images d z_{k-1}, δ z_{k+1}, as plain
+ * means of z over the same neighbours, or both. */
+typedef enum { DKHO_EXCHANGE_OFF, DKHO_EXCHANGE_SIGNED, DKHO_EXCHANGE_UNSIGNED, DKHO_EXCHANGE_BOTH } dkho_exchange;
+extern const char *const dkho_exchange_names[]; /* "off", "signed", "unsigned", "both", NULL */
+typedef enum { DKHO_KURAMOTO, DKHO_RELATION_NONE } dkho_relation;
+extern const char *const dkho_relation_names[]; /* "kuramoto", "none", NULL */
+
 /* θ at the start: zero; π tanh(rel_k(z_k⁰)); one learned c-vector per degree. */
 typedef enum { DKHO_ZERO, DKHO_DETERMINISTIC, DKHO_LEARNABLE } dkho_start;
 extern const char *const dkho_start_names[]; /* "zero", "deterministic", "random_learnable", NULL */
@@ -34,6 +47,9 @@ typedef struct dkho_config {
   double tau_lo, tau_range, lag_scale;
   dkho_variant variant;
   dkho_start start;
+  dkho_exchange exchange;
+  dkho_relation relation;
+  int spectral;             /* low modes per degree that carry content far; 0: none */
   dec_metric metric;        /* of the geometry it is recorded for */
   int degrees;              /* active: 0 … degrees-1 */
   int target, channels;     /* degree q and channels C of the output */
@@ -63,7 +79,8 @@ typedef struct dkho_net {
   var up[DKHO_LAYERS_MAX][DKHO_SUBSTEPS_MAX][CX_DEGREES], down[DKHO_LAYERS_MAX][DKHO_SUBSTEPS_MAX][CX_DEGREES];
 } dkho_net;
 
-/* Records the model for a complex; `predicted` is kept. g must outlive the tape. */
-dkho_status dkho_record(const dkho_config *cfg, const geometry *g, tape *t, dkho_net *net);
+/* Records the model for a complex; `predicted` is kept. metric, which g was made from, is read for the modes of `spectral` alone and
+ * may be NULL without them; g must outlive the tape. */
+dkho_status dkho_record(const dkho_config *cfg, const dec *metric, const geometry *g, tape *t, dkho_net *net);
 
 #endif

@@ -45,6 +45,7 @@ static int count_class(const features *f, int k, feat_class cl) {
 int dkho_fused_serves(const dkho_config *cfg, const features *f) {
   if (cfg->lag_scale == 0 && cfg->variant != DKHO_NO_PHASE)
     return 0; /* the way back finds the slope of Λ in Λ itself */
+  if (cfg->exchange != DKHO_EXCHANGE_OFF || cfg->relation != DKHO_KURAMOTO || cfg->spectral) return 0;
   for (int k = 0; k < cfg->degrees; k++)
     if (count_class(f, k, FEAT_CLASS_SAMPLE) != features_class_width(f, k, FEAT_CLASS_SAMPLE)) return 0;
   return globals_agree(cfg, f);

@@ -3,7 +3,20 @@
 
 #include <stdio.h>
 
-enum { OPT_H, OPT_C, OPT_LAYERS, OPT_SUBSTEPS, OPT_TAU_LO, OPT_TAU_RANGE, OPT_LAG_SCALE, OPT_VARIANT, OPT_START };
+enum {
+  OPT_H,
+  OPT_C,
+  OPT_LAYERS,
+  OPT_SUBSTEPS,
+  OPT_TAU_LO,
+  OPT_TAU_RANGE,
+  OPT_LAG_SCALE,
+  OPT_VARIANT,
+  OPT_START,
+  OPT_EXCHANGE,
+  OPT_RELATION,
+  OPT_SPECTRAL
+};
 static const model_option table[] = {
     [OPT_H] = {"h", OPTION_INT, 32, 1, 4096, NULL, "content width"},
     [OPT_C] = {"c", OPTION_INT, 2, 1, 1024, NULL, "relation width"},
@@ -14,9 +27,15 @@ static const model_option table[] = {
     [OPT_LAG_SCALE] = {"lag_scale", OPTION_REAL, 1, 0, 10, NULL, "phase lag: lag_scale tanh(.)"},
     [OPT_VARIANT] = {"variant", OPTION_CHOICE, 0, 0, 0, dkho_variant_names, "the full network, or one part left out"},
     [OPT_START] = {"start", OPTION_CHOICE, 0, 0, 0, dkho_start_names, "relation states at the start"},
+    [OPT_EXCHANGE] = {"exchange", OPTION_CHOICE, 0, 0, 0, dkho_exchange_names, "content between degrees in each layer"},
+    [OPT_RELATION] = {"relation", OPTION_CHOICE, 0, 0, 0, dkho_relation_names, "the phases, or none at all"},
+    [OPT_SPECTRAL] = {"spectral", OPTION_INT, 0, 0, 512, NULL, "low modes per degree that carry content far"},
     {0},
 };
 static const model_size sizes[] = {{"small", "h=32 c=2"}, {"large", "h=64 c=4"}, {0}};
+static const model_size extended_sizes[] = {{"small", "h=32 exchange=both relation=none spectral=32"},
+                                            {"large", "h=64 exchange=both relation=none spectral=32"},
+                                            {0}};
 
 dkho_config dkho_config_of(const model_setup *s) {
   dkho_config c = {.h = model_int(s, OPT_H),
@@ -28,6 +47,9 @@ dkho_config dkho_config_of(const model_setup *s) {
                    .lag_scale = model_real(s, OPT_LAG_SCALE),
                    .variant = (dkho_variant)model_int(s, OPT_VARIANT),
                    .start = (dkho_start)model_int(s, OPT_START),
+                   .exchange = (dkho_exchange)model_int(s, OPT_EXCHANGE),
+                   .relation = (dkho_relation)model_int(s, OPT_RELATION),
+                   .spectral = model_int(s, OPT_SPECTRAL),
                    .metric = s->metric,
                    .degrees = s->degrees,
                    .target = s->target,
@@ -51,7 +73,7 @@ static dkho_status declare_setup(const model_setup *s, params *p) {
 
 /* "LAYER.z.K" (the content that the layer reads), "LAYER.tau", "LAYER.sigma.K", and for every substep "LAYER.STEP.up.K", "LAYER.STEP.down.K". */
 static void name_activations(const dkho_config *c, const dkho_net *net, tape *t) {
-  for (int l = 0; l < c->layers; l++) {
+  for (int l = 0; l < c->layers && c->relation == DKHO_KURAMOTO; l++) {
     tape_name(t, net->tau[l], "%d.tau", l);
     for (int k = 0; k < c->degrees; k++) {
       tape_name(t, net->z[l][k], "%d.z.%d", l, k);
@@ -67,7 +89,7 @@ static void name_activations(const dkho_config *c, const dkho_net *net, tape *t)
 static dkho_status record_setup(const model_setup *s, const model_view *v, tape *t, model_net *out) {
   dkho_config c = dkho_config_of(s);
   dkho_net net;
-  TRY(dkho_record(&c, v->g, t, &net));
+  TRY(dkho_record(&c, v->metric, v->g, t, &net));
   for (int k = 0; k < CX_DEGREES; k++) out->feature[k] = net.feature[k];
   out->summary = net.summary, out->target = net.target, out->predicted = net.predicted, out->loss = net.loss;
   name_activations(&c, &net, t);
@@ -85,3 +107,16 @@ const model_type model_dkho = {.name = "dkho",
                                .declare = declare_setup,
                                .record = record_setup,
                                .fast = &dkho_fast};
+
+const model_type model_dkho_x = {
+    .name = "dkho-x",
+    .summary = "DKHO with content exchanged between degrees and low modes, without phases unless asked for",
+    .option = table,
+    .size = extended_sizes,
+    .profile = FEAT_SUMMARY,
+    .harmonic = 1,
+    .degrees = dkho_active_degrees,
+    .check = check_setup,
+    .declare = declare_setup,
+    .record = record_setup,
+    .fast = &dkho_fast};

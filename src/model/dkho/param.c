@@ -7,6 +7,8 @@
 #include <string.h>
 
 const char *const dkho_variant_names[] = {"full", "no_dirac", "no_phase", "no_harmonic", NULL};
+const char *const dkho_exchange_names[] = {"off", "signed", "unsigned", "both", NULL};
+const char *const dkho_relation_names[] = {"kuramoto", "none", NULL};
 const char *const dkho_start_names[] = {"zero", "deterministic", "random_learnable", NULL};
 
 int dkho_active_degrees(int dim, int target) {
@@ -29,6 +31,9 @@ dkho_status dkho_check(const dkho_config *f) {
   for (int k = 0; k < f->degrees; k++) TRY(in_range("features", f->features[k], 1, 4096));
   TRY(in_range("harmonic", f->harmonic, 0, 1 << 20));
   TRY(in_range("summary", f->summary, f->harmonic > 0, 4096));
+  if (f->relation == DKHO_RELATION_NONE && (f->variant == DKHO_NO_PHASE || f->variant == DKHO_NO_DIRAC))
+    return fail(DKHO_E_INPUT, "model: relation none: there is no relation of which variant %s could leave out a part",
+                dkho_variant_names[f->variant]);
   if (f->variant == DKHO_NO_HARMONIC && f->harmonic == 0)
     return fail(DKHO_E_INPUT, "model: variant no_harmonic: this target has no harmonic branch to leave out");
   if (!(f->tau_lo >= 0 && f->tau_range >= 0 && f->lag_scale >= 0 && f->loss_eps > 0) || !isfinite(f->tau_lo) ||
@@ -58,24 +63,59 @@ static void declare_mlp(params *p, const char *name, int in, int width, int out)
   params_add_affine(p, name_of(t, "%s.lin2", name), width, out, 1);
 }
 
+/* Everything that θ needs in a layer. */
+static void declare_relation(const dkho_config *f, params *p, int l, int k) {
+  text t;
+  params_add_affine(p, name_of(t, "layer%d.drive%d", l, k), f->h, f->c, 1);
+  params_add_affine(p, name_of(t, "layer%d.gate%d", l, k), f->h, f->c, 1);
+  params_add_affine(p, name_of(t, "layer%d.lag%d", l, k), f->h, f->c, 1);
+  params_add_affine(p, name_of(t, "layer%d.read%d", l, k), 2 * f->c, f->h, 1);
+}
+
+static void declare_zero_map(params *p, const char *name, int h) {
+  params_add(p, name, 2, (const int64_t[]){h, h}, INIT_CONST, 0);
+}
+
+/* Maps of what comes from below (dn) and above (up), signed (s) and unsigned (u). */
+static void declare_exchange(const dkho_config *f, params *p, int l, int k) {
+  static const char *const kind[2] = {"s", "u"};
+  text t;
+  for (int u = 0; u < 2; u++) {
+    if (!(f->exchange >> u & 1)) continue;
+    if (k > 0) declare_zero_map(p, name_of(t, "layer%d.%sdn%d.w", l, kind[u], k), f->h);
+    if (k + 1 < f->degrees) declare_zero_map(p, name_of(t, "layer%d.%sup%d.w", l, kind[u], k), f->h);
+  }
+}
+
+static void declare_spectral(const dkho_config *f, params *p, int l) {
+  text t;
+  int modes = f->degrees * f->spectral;
+  params_add_affine(p, name_of(t, "layer%d.mix", l), f->h, f->h, 0);
+  params_add_affine(p, name_of(t, "layer%d.mix1", l), modes, modes, 0);
+  params_add_affine(p, name_of(t, "layer%d.mix2", l), modes, modes, 0);
+  for (int k = 0; k < f->degrees; k++) declare_zero_map(p, name_of(t, "layer%d.ret%d.w", l, k), f->h);
+}
+
 static void declare_layer(const dkho_config *f, params *p, int l) {
   text t;
-  params_add_vector(p, name_of(t, "layer%d.t", l), 1, INIT_CONST, -1.35);
-  params_add_vector(p, name_of(t, "layer%d.s", l), f->degrees, INIT_CONST, 0);
+  int related = f->relation == DKHO_KURAMOTO;
+  if (related) {
+    params_add_vector(p, name_of(t, "layer%d.t", l), 1, INIT_CONST, -1.35);
+    params_add_vector(p, name_of(t, "layer%d.s", l), f->degrees, INIT_CONST, 0);
+  }
   for (int k = 0; k < f->degrees; k++) {
-    params_add_affine(p, name_of(t, "layer%d.drive%d", l, k), f->h, f->c, 1);
-    params_add_affine(p, name_of(t, "layer%d.gate%d", l, k), f->h, f->c, 1);
-    params_add_affine(p, name_of(t, "layer%d.lag%d", l, k), f->h, f->c, 1);
-    params_add_affine(p, name_of(t, "layer%d.read%d", l, k), 2 * f->c, f->h, 1);
-    declare_mlp(p, name_of(t, "layer%d.upd%d", l, k), 2 * f->h, f->h, f->h);
+    if (related) declare_relation(f, p, l, k);
+    declare_mlp(p, name_of(t, "layer%d.upd%d", l, k), related ? 2 * f->h : f->h, f->h, f->h);
     params_add_affine(p, name_of(t, "layer%d.skip%d", l, k), f->h, f->h, 0);
     params_add_norm(p, name_of(t, "layer%d.norm%d", l, k), f->h);
+    declare_exchange(f, p, l, k);
   }
+  if (f->spectral) declare_spectral(f, p, l);
 }
 
 static void declare_start(const dkho_config *f, params *p, int k) {
   text t;
-  if (f->variant == DKHO_NO_PHASE || f->start == DKHO_ZERO) return;
+  if (f->variant == DKHO_NO_PHASE || f->start == DKHO_ZERO || f->relation == DKHO_RELATION_NONE) return;
   if (f->start == DKHO_DETERMINISTIC)
     params_add_affine(p, name_of(t, "rel%d", k), f->h, f->c, 1);
   else
@@ -87,7 +127,7 @@ dkho_status dkho_declare(const dkho_config *f, params *p) {
   TRY(dkho_check(f));
   for (int k = 0; k < f->degrees; k++) declare_mlp(p, name_of(t, "enc%d", k), f->features[k], f->h, f->h);
   for (int l = 0; l < f->layers; l++) declare_layer(f, p, l);
-  declare_mlp(p, "dec", f->h + 2 * f->c, f->h, f->channels);
+  declare_mlp(p, "dec", f->h + (f->relation == DKHO_KURAMOTO ? 2 * f->c : 0), f->h, f->channels);
   if (f->harmonic && f->variant != DKHO_NO_HARMONIC)
     declare_mlp(p, "harm", f->summary, f->h, f->harmonic * f->channels);
   for (int k = 0; k < f->degrees; k++) declare_start(f, p, k);

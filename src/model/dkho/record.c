@@ -2,7 +2,7 @@
  * stands between the readout and the update's first map, so their matrices are multiplied once per step; and the
  * update's last map and the skip are one product of [u, z⁰]. What cannot reach the output is recorded all the same and
  * dropped by the tape. */
-#include "model/dkho/dkho.h"
+#include "model/dkho/extend.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@ typedef struct {
   const geometry *g;
   tape *t;
   dkho_net *net;
+  extension_maps maps;
 } recorder;
 
 /* What one layer derives from z_k: drive, gate and lag before any nonlinearity, and its scalars. */
@@ -112,16 +113,31 @@ static void relate(recorder *r, int l, controls *c, var *theta) {
   }
 }
 
-/* norm(z + a·upd[z, read[p₁, p₂]] + S z⁰); a = scale (1 × 1) or 1 when VAR_NONE. */
-static var update(recorder *r, int l, int k, var z, var z0, var p1, var p2, var scale) {
+/* The first affine map of the update on what it reads: z, the relation through the folded readout (unless p is VAR_NONE), and what the
+ * extensions bring. */
+static var update_input(recorder *r, int l, int k, var z, var p1, var p2, const carried *far) {
   tape *t = r->t;
-  int h = r->f->h;
-  var lin1 = tensor(r, "layer%d.upd%d.lin1.w", l, k), lower = op_slice(t, lin1, h, 2 * h, 0, h);
-  var read_b = tensor(r, "layer%d.read%d.b", l, k);
-  var folded = op_stack(
-      t, 2, (const var[]){op_slice(t, lin1, 0, h, 0, h), op_matmul(t, tensor(r, "layer%d.read%d.w", l, k), lower)});
-  var bias = op_affine(t, 1, &read_b, lower, tensor(r, "layer%d.upd%d.lin1.b", l, k));
-  var u = op_fn(t, FN_GELU, op_affine(t, 3, (const var[]){z, p1, p2}, folded, bias));
+  int h = r->f->h, n = 1;
+  var x[EXTENSION_TERMS + 3] = {z}, w[EXTENSION_TERMS + 3];
+  var lin1 = tensor(r, "layer%d.upd%d.lin1.w", l, k), bias = tensor(r, "layer%d.upd%d.lin1.b", l, k);
+  w[0] = lin1;
+  if (p1 != VAR_NONE) {
+    var lower = op_slice(t, lin1, h, 2 * h, 0, h), read_b = tensor(r, "layer%d.read%d.b", l, k);
+    w[0] = op_slice(t, lin1, 0, h, 0, h);
+    w[n] = op_matmul(t, tensor(r, "layer%d.read%d.w", l, k), lower); /* of both p at once */
+    x[n++] = p1, x[n] = p2;
+    bias = op_affine(t, 1, &read_b, lower, bias);
+  }
+  int maps = n, reads = p1 == VAR_NONE ? n : n + 1;
+  for (int i = 0; i < far->terms; i++) x[reads++] = far->x[i], w[maps++] = far->w[i];
+  var u = op_affine(t, reads, x, maps > 1 ? op_stack(t, maps, w) : w[0], bias);
+  return far->added == VAR_NONE ? u : op_axpy(t, 1, far->added, u);
+}
+
+/* norm(z + a·upd[z, read[p₁, p₂], …] + S z⁰); a = scale (1 × 1) or 1 when VAR_NONE. */
+static var update(recorder *r, int l, int k, var z, var z0, var p1, var p2, var scale, const carried *far) {
+  tape *t = r->t;
+  var u = op_fn(t, FN_GELU, update_input(r, l, k, z, p1, p2, far));
   u = op_norm(t, u, tensor(r, "layer%d.upd%d.norm.g", l, k), tensor(r, "layer%d.upd%d.norm.b", l, k));
   var w = tensor(r, "layer%d.upd%d.lin2.w", l, k), b = tensor(r, "layer%d.upd%d.lin2.b", l, k);
   if (scale != VAR_NONE) {
@@ -133,11 +149,23 @@ static var update(recorder *r, int l, int k, var z, var z0, var p1, var p2, var 
   return op_norm(t, sum, tensor(r, "layer%d.norm%d.g", l, k), tensor(r, "layer%d.norm%d.b", l, k));
 }
 
+/* The states after a layer whose relation offers p to the update; p NULL: there is none. */
+static void update_all(recorder *r, int l, var *z, const var *z0, var (*p)[2], var scale) {
+  carried far[CX_DEGREES];
+  extend_layer(r->f, r->g, r->t, &r->maps, l, z, far);
+  for (int k = 0; k < r->f->degrees; k++)
+    z[k] = update(r, l, k, z[k], z0[k], p ? p[k][0] : VAR_NONE, p ? p[k][1] : VAR_NONE, scale, &far[k]);
+}
+
 static void phase_layer(recorder *r, int l, var *z, const var *z0, var *theta) {
   controls c = layer_controls(r, l, z);
+  var p[CX_DEGREES][2];
   relate(r, l, &c, theta);
-  for (int k = 0; k < r->f->degrees; k++)
-    z[k] = update(r, l, k, z[k], z0[k], op_fn(r->t, FN_COS, theta[k]), op_fn(r->t, FN_SIN, theta[k]), VAR_NONE);
+  for (int k = 0; k < r->f->degrees; k++) {
+    p[k][0] = op_fn(r->t, FN_COS, theta[k]);
+    p[k][1] = op_fn(r->t, FN_SIN, theta[k]);
+  }
+  update_all(r, l, z, z0, p, VAR_NONE);
 }
 
 /* x = sigmoid(gate) ⊙ tanh(drive) + tanh(lag) */
@@ -149,14 +177,15 @@ static var carrier(tape *t, var drive, var gate, var lag) {
 static void plain_layer(recorder *r, int l, var *z, const var *z0) {
   tape *t = r->t;
   controls c = layer_controls(r, l, z);
-  var x[CX_DEGREES] = {0};
+  var x[CX_DEGREES] = {0}, p[CX_DEGREES][2];
   for (int k = 0; k < r->f->degrees; k++) x[k] = carrier(t, c.drive[k], c.gate[k], c.lag[k]);
   for (int k = 0; k < r->f->degrees; k++) {
     const var term[2] = {k > 0 ? geometry_d(r->g, t, k - 1, x[k - 1]) : VAR_NONE,
                          k + 1 < r->f->degrees ? geometry_delta(r->g, t, k + 1, x[k + 1]) : VAR_NONE};
-    var m = op_scale(t, c.sigma[k], sum_present(t, 2, (const double[]){1, 1}, term));
-    z[k] = update(r, l, k, z[k], z0[k], m, x[k], c.tau);
+    p[k][0] = op_scale(t, c.sigma[k], sum_present(t, 2, (const double[]){1, 1}, term));
+    p[k][1] = x[k];
   }
+  update_all(r, l, z, z0, p, c.tau);
 }
 
 static var start_theta(recorder *r, int k, var z0) {
@@ -210,10 +239,19 @@ static dkho_status fits(const dkho_config *f, const geometry *g) {
   return DKHO_OK;
 }
 
-dkho_status dkho_record(const dkho_config *f, const geometry *g, tape *t, dkho_net *net) {
-  recorder r = {f, g, t, net};
+/* The decoder's output ũ. */
+static var decode(recorder *r, const var *z, const var *theta) {
+  int q = r->f->target, related = r->f->relation == DKHO_KURAMOTO;
+  var in[3] = {z[q]};
+  if (related) relation_view(r, z[q], theta[q], in + 1);
+  return op_mlp(r->t, "dec", related ? 3 : 1, in);
+}
+
+dkho_status dkho_record(const dkho_config *f, const dec *metric, const geometry *g, tape *t, dkho_net *net) {
+  recorder r = {.f = f, .g = g, .t = t, .net = net};
   var z[CX_DEGREES], z0[CX_DEGREES], theta[CX_DEGREES];
   TRY(fits(f, g));
+  TRY(extend_prepare(f, metric, g, t, &r.maps));
   memset(net, 0xff, sizeof *net); /* VAR_NONE everywhere */
   for (int k = 0; k < CX_DEGREES; k++) z[k] = z0[k] = theta[k] = VAR_NONE;
   for (int k = 0; k < f->degrees; k++) {
@@ -221,18 +259,18 @@ dkho_status dkho_record(const dkho_config *f, const geometry *g, tape *t, dkho_n
     snprintf(name, sizeof name, "enc%d", k);
     net->feature[k] = tape_input(t, g->n[k], f->features[k]);
     net->z[0][k] = z[k] = z0[k] = op_mlp(t, name, 1, &net->feature[k]);
-    if (f->variant != DKHO_NO_PHASE) theta[k] = start_theta(&r, k, z0[k]);
+    if (f->variant != DKHO_NO_PHASE && f->relation == DKHO_KURAMOTO) theta[k] = start_theta(&r, k, z0[k]);
   }
   for (int l = 0; l < f->layers; l++) {
-    if (f->variant == DKHO_NO_PHASE)
+    if (f->relation == DKHO_RELATION_NONE)
+      update_all(&r, l, z, z0, NULL, VAR_NONE);
+    else if (f->variant == DKHO_NO_PHASE)
       plain_layer(&r, l, z, z0);
     else
       phase_layer(&r, l, z, z0, theta);
     memcpy(net->z[l + 1], z, sizeof z);
   }
-  var in[3] = {z[f->target]};
-  relation_view(&r, z[f->target], theta[f->target], in + 1);
-  net->local = op_mlp(t, "dec", 3, in);
+  net->local = decode(&r, z, theta);
   synthesise(f, g, t, net);
   judge_output(f, g, t, net);
   return t->status;

@@ -1,0 +1,112 @@
+/* test_dkho_x.c: the extensions of DKHO: exchange, relation none, spectral: gradients against differences, parameters by formula, and
+ * that maps which start at zero leave the paper's network as it is. */
+#include "f64/reference.h"
+
+static void check_gradients(const small *x, dkho_config f) {
+  model m;
+  rng r = rng_open(8, RNG_TEST, 1);
+  model_open(&m, x, f);
+  for (int64_t i = 0; i < m.c.p->size; i++) m.c.value[i] += 0.1 * rng_normal(&r); /* nothing stays at zero */
+  gc_check(&m.c, 0, 1e-7);
+  double slope = gc_taylor(&m.c, 1e-5);
+  if (!(fabs(slope - 2) < 0.05)) fail_msg("slope %.4f", slope);
+  model_close(&m);
+}
+
+static void gradients(void **state) {
+  (void)state;
+  static const struct {
+    small_shape shape;
+    dec_metric metric;
+  } on[] = {{SMALL_ANNULUS, DEC_UNIT}, {SMALL_ANNULUS, DEC_HODGE}, {SMALL_TORUS, DEC_UNIT}, {SMALL_CUBE, DEC_HODGE}};
+  for (int i = 0; i < 4; i++) {
+    small x;
+    small_open(&x, on[i].shape, on[i].metric);
+    for (int target = 0; target <= x.c->dim; target++)
+      for (int how = 1; how < 8; how++) {
+        dkho_config f = small_config(&x, target);
+        f.exchange = (dkho_exchange)(how & 3);
+        f.spectral = how >= 3 ? 4 : 0;
+        f.relation = how % 2 ? DKHO_RELATION_NONE : DKHO_KURAMOTO;
+        f.variant = how == 6 ? DKHO_NO_PHASE : DKHO_FULL;
+        check_gradients(&x, f);
+      }
+    small_close(&x);
+  }
+}
+
+/* 2 h² for every pair of neighbouring degrees and kind of exchange, both ways; h² + 2 (degrees · M)² + degrees · h² a layer for the
+ * modes; without the relation 3 (h c + c) + 2 c h + h and h² of the update for every degree, 1 + degrees a layer, and 2 c h of the
+ * decoder are gone. */
+static void parameters(void **state) {
+  (void)state;
+  small x;
+  small_open(&x, SMALL_ANNULUS, DEC_UNIT);
+  for (int how = 0; how < 12; how++) {
+    dkho_config plain = small_config(&x, 1), f = plain;
+    f.exchange = (dkho_exchange)(how & 3), f.spectral = 3 * (how / 4), f.relation = how % 2 ? DKHO_RELATION_NONE : 0;
+    params *a, *b;
+    gc_ok(params_create(&a)), gc_ok(params_create(&b));
+    gc_ok(dkho_declare(&plain, a)), gc_ok(dkho_declare(&f, b));
+    gc_ok(params_layout(a)), gc_ok(params_layout(b));
+    int64_t h = f.h, c = f.c, deg = f.degrees, kinds = (f.exchange & 1) + (f.exchange >> 1);
+    int64_t more = f.layers * 2 * kinds * (deg - 1) * h * h;
+    if (f.spectral) more += f.layers * (h * h + 2 * deg * f.spectral * deg * f.spectral + deg * h * h);
+    if (f.relation == DKHO_RELATION_NONE)
+      more -= f.layers * (deg * (3 * (h * c + c) + 2 * c * h + h + h * h) + 1 + deg) + 2 * c * h;
+    assert_int_equal(b->total - a->total, more);
+    params_free(a), params_free(b);
+  }
+  small_close(&x);
+}
+
+/* The tensors that both have get the same numbers; the others are as they start. */
+static void start_like(const model *from, model *to) {
+  params_init(to->c.p, 9, to->c.value);
+  for (int i = 0; i < from->c.p->count; i++) {
+    const param *q = &from->c.p->list[i];
+    int j = params_find(to->c.p, q->name);
+    assert_true(j >= 0);
+    memcpy(to->c.value + to->c.p->list[j].offset, from->c.value + q->offset, (size_t)q->count * sizeof(real));
+  }
+}
+
+static void untrained(void **state) {
+  (void)state;
+  small x;
+  small_open(&x, SMALL_TORUS, DEC_UNIT);
+  dkho_config plain = small_config(&x, 1), f = plain;
+  f.exchange = DKHO_EXCHANGE_BOTH, f.spectral = 5;
+  model a, b;
+  model_open(&a, &x, plain), model_open(&b, &x, f);
+  start_like(&a, &b);
+  model_predict(&a), model_predict(&b);
+  const double *u = model_value(&a, a.net.predicted), *v = model_value(&b, b.net.predicted);
+  for (int64_t i = 0; i < x.c->n[1]; i++) assert_true(fabs(u[i] - v[i]) < 1e-12);
+  int j = params_find(b.c.p, "layer0.sup1.w");
+  b.c.value[b.c.p->list[j].offset] = 0.3; /* and it does reach the output */
+  model_predict(&b);
+  double gap = 0;
+  v = model_value(&b, b.net.predicted);
+  for (int64_t i = 0; i < x.c->n[1]; i++) gap = fmax(gap, fabs(u[i] - v[i]));
+  assert_true(gap > 1e-6);
+  model_close(&a), model_close(&b);
+  small_close(&x);
+}
+
+static void refusals(void **state) {
+  (void)state;
+  small x;
+  small_open(&x, SMALL_ANNULUS, DEC_UNIT);
+  dkho_config f = small_config(&x, 1);
+  f.relation = DKHO_RELATION_NONE, f.variant = DKHO_NO_PHASE;
+  assert_int_equal(dkho_check(&f), DKHO_E_INPUT);
+  assert_non_null(strstr(fail_text(), "no_phase"));
+  small_close(&x);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(gradients), cmocka_unit_test(parameters),
+                                     cmocka_unit_test(untrained), cmocka_unit_test(refusals)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
