@@ -5,6 +5,10 @@
 #include <assert.h>
 #include <string.h>
 
+/* CHOLMOD's supernodal loops ask OpenMP for four threads each time, whoever calls: beside our own threads they only wait for one another.
+ * The setting belongs to the calling thread. */
+void omp_set_max_active_levels(int levels) __attribute__((weak));
+
 static dkho_status gave_up(const char *what, const cholmod_common *c, int64_t rows) {
   return fail(DKHO_E_MEMORY, "%s of %lld rows: CHOLMOD gave up (status %d)", what, (long long)rows, c->status);
 }
@@ -48,6 +52,7 @@ dkho_status chol_copy(chol **out, const chol *analysed) {
 
 dkho_status chol_refactor(chol *f, const csr *a) {
   assert(a->rows == f->n && a->cols == f->n);
+  if (omp_set_max_active_levels) omp_set_max_active_levels(0);
   cholmod_sparse *m = chol_half(a, &f->common);
   dkho_status s = DKHO_OK;
   if (!m || !cholmod_factorize(m, f->factor, &f->common))

@@ -1,6 +1,7 @@
 /* flow.c: stationary incompressible Navier–Stokes flow in a sheet with three round holes whose walls turn, Re (u·∇)u + ∇p - Δu = curl ψ,
  * ∇·u = 0. The walls' speeds, the stirring force and the Reynolds number vary by sample; the outer wall stands still. Targets: velocity as
  * line integrals on edges, whose periods round the holes the walls decide, circulation on faces, pressure on vertices. */
+#include "problem/locate.h"
 #include "problem/problem.h"
 #include "problem/sheet.h"
 #include "problem/taylor.h"
@@ -22,6 +23,7 @@ typedef struct flow_solver {
   const problem_state *s;
   taylor_solver *w;
   double *u; /* nodes × 2 */
+  double *p; /* N0 */
   arena mem;
 } flow_solver;
 
@@ -156,7 +158,9 @@ static dkho_status open_flow(void **out, const problem_state *s) {
   flow_solver *w;
   if (!MEM_NEW(w, 1)) return DKHO_E_MEMORY;
   w->s = s;
-  dkho_status st = ARENA_NEW(&w->mem, w->u, 2 * taylor_nodes(s->t)) ? taylor_open(&w->w, s->t) : DKHO_E_MEMORY;
+  dkho_status st = ARENA_NEW(&w->mem, w->u, 2 * taylor_nodes(s->t)) && ARENA_NEW(&w->mem, w->p, s->c->n[0])
+                       ? taylor_open(&w->w, s->t)
+                       : DKHO_E_MEMORY;
   if (st == DKHO_OK)
     *out = w;
   else
@@ -193,11 +197,33 @@ static dkho_status solve_one(const problem_state *s, void *work, double *const *
     w->u[i] = 0;
     for (int j = 0; j < HOLES; j++) w->u[i] += one[SPEEDS][j] * s->wall[j * values + i];
   }
-  taylor_flow f = {.reynolds = one[RE][0], .psi = one[PSI], .u = w->u, .p = one[P]};
+  taylor_flow f = {.reynolds = one[RE][0], .psi = one[PSI], .u = w->u, .p = w->p};
   dkho_status st = taylor_solve(w->w, &f);
   if (st != DKHO_OK) return fail_prefix(st, "flow");
   taylor_line_integrals(s->t, w->u, one[U]);
   taylor_circulations(s->t, w->u, one[W]);
+  memcpy(one[P], w->p, (size_t)s->c->n[0] * sizeof *w->p);
+  return DKHO_OK;
+}
+
+/* Simpson's rule along edges; circulations are d of that. */
+static dkho_status carry(const void *work, const cx *to, double *const *one) {
+  const flow_solver *w = work;
+  locator *l;
+  TRY(locator_create(&l, w->s->c));
+  for (int64_t e = 0; e < to->n[1]; e++) {
+    const double *a = to->x + 2 * to->vert[1][2 * e], *b = to->x + 2 * to->vert[1][2 * e + 1];
+    one[U][e] = 0;
+    for (int k = 0; k <= 2; k++) {
+      double x[2] = {a[0] + 0.5 * k * (b[0] - a[0]), a[1] + 0.5 * k * (b[1] - a[1])}, bary[3], u[2];
+      int64_t f = locator_find(l, x, bary);
+      taylor_velocity(w->s->t, w->u, f, bary, u);
+      one[U][e] += (k == 1 ? 4 : 1) * (u[0] * (b[0] - a[0]) + u[1] * (b[1] - a[1])) / 6;
+    }
+  }
+  cx_d(to, 1, 1, one[U], one[W]);
+  locate_linear(l, w->p, to, one[P]);
+  locator_free(l);
   return DKHO_OK;
 }
 
@@ -228,4 +254,9 @@ const problem problem_flow = {
     .close = close_flow,
     .draw_one = draw_one,
     .solve_one = solve_one,
+    .carry = carry,
+    .demo =
+        &(const problem_demo){.target = "u",
+                              .task =
+                                  "wall speeds, stirring force, Reynolds number -> velocity; Navier-Stokes, nonlinear"},
 };

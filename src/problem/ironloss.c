@@ -2,6 +2,7 @@
  * magnetic states make a cycle; a state starts from the two before it. Targets on faces: the largest |B|, and the loss density after
  * Bertotti, hysteresis + classical eddy currents + excess: max|B|^1.6 + mean|dB/dt|² + ½ mean|dB/dt|^1.5, t the phase of the first harmonic. */
 #include "problem/iron.h"
+#include "problem/locate.h"
 
 #include <math.h>
 #include <string.h>
@@ -154,6 +155,24 @@ static dkho_status solve_one(const problem_state *s, void *work, double *const *
   return DKHO_OK;
 }
 
+static dkho_status carry(const void *work, const cx *to, double *const *one) {
+  const iron *w = work;
+  arena mem = {0};
+  double *peak, *loss;
+  locator *l = NULL;
+  dkho_status st = ARENA_NEW(&mem, peak, w->s->c->n[2]) && ARENA_NEW(&mem, loss, w->s->c->n[2])
+                       ? locator_create(&l, w->s->c)
+                       : DKHO_E_MEMORY;
+  if (st == DKHO_OK) {
+    sum_losses(w, peak, loss);
+    st = locate_numbers(l, peak, to, one[PEAK]);
+  }
+  if (st == DKHO_OK) st = locate_numbers(l, loss, to, one[LOSS]);
+  locator_free(l);
+  arena_free(&mem);
+  return st;
+}
+
 const problem problem_ironloss = {
     .name = "ironloss",
     .summary = "iron losses of the saturable sheet over a cycle of its currents: peak flux density, loss density",
@@ -178,4 +197,7 @@ const problem problem_ironloss = {
     .close = iron_close,
     .draw_one = draw_one,
     .solve_one = solve_one,
+    .carry = carry,
+    .demo = &(const problem_demo){.target = "loss",
+                                  .task = "waves of currents, saturation -> iron losses over a cycle, nonlinear"},
 };

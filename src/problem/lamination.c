@@ -3,6 +3,7 @@
  * vertices has this H as its gradient: φ alone would jump round every window. Targets: H on edges, |B| and the magnetic energy density
  * on faces. */
 #include "problem/iron.h"
+#include "problem/locate.h"
 
 #include <math.h>
 
@@ -76,22 +77,44 @@ static void draw_one(const problem_state *s, void *work, rng *r, double *const *
   for (int j = 0; j < HOLES; j++) one[CURRENTS][j] = rng_range(r, -CURRENT, CURRENT);
 }
 
-/* The energy of a magnetisation is ∫ H dB = H·B - ∫ B dH. */
-static dkho_status solve_one(const problem_state *s, void *work, double *const *one) {
-  iron *w = work;
-  const cx *c = s->c;
-  TRY(iron_set_material(w, "lamination", one[SATURATION]));
-  for (int64_t i = 0; i < c->n[0]; i++) w->phi[i] = 0;
-  TRY(iron_solve(w, "lamination", one[CURRENTS], w->phi));
-  closed_cochain(s->s, w->start, w->phi, one[H]);
-  for (int64_t f = 0; f < c->n[2]; f++) {
+/* |B| and energy density of faces. The energy of a magnetisation is ∫ H dB = H·B - ∫ B dH. */
+static void read_faces(const iron *w, double *density, double *energy) {
+  for (int64_t f = 0; f < w->s->c->n[2]; f++) {
     double flux[2];
     closed_response r;
     iron_flux(w, f, flux, &r);
-    one[B][f] = sqrt(flux[0] * flux[0] + flux[1] * flux[1]);
-    one[ENERGY][f] = flux[0] * w->field[2 * f] + flux[1] * w->field[2 * f + 1] - r.density;
+    density[f] = sqrt(flux[0] * flux[0] + flux[1] * flux[1]);
+    energy[f] = flux[0] * w->field[2 * f] + flux[1] * w->field[2 * f + 1] - r.density;
   }
+}
+
+static dkho_status solve_one(const problem_state *s, void *work, double *const *one) {
+  iron *w = work;
+  TRY(iron_set_material(w, "lamination", one[SATURATION]));
+  for (int64_t i = 0; i < s->c->n[0]; i++) w->phi[i] = 0;
+  TRY(iron_solve(w, "lamination", one[CURRENTS], w->phi));
+  closed_cochain(s->s, w->start, w->phi, one[H]);
+  read_faces(w, one[B], one[ENERGY]);
   return DKHO_OK;
+}
+
+static dkho_status carry(const void *work, const cx *to, double *const *one) {
+  const iron *w = work;
+  arena mem = {0};
+  double *density, *energy;
+  locator *l = NULL;
+  dkho_status st = ARENA_NEW(&mem, density, w->s->c->n[2]) && ARENA_NEW(&mem, energy, w->s->c->n[2])
+                       ? locator_create(&l, w->s->c)
+                       : DKHO_E_MEMORY;
+  if (st == DKHO_OK) {
+    read_faces(w, density, energy);
+    st = locate_integrals(l, w->field, to, one[H]);
+  }
+  if (st == DKHO_OK) st = locate_numbers(l, density, to, one[B]);
+  if (st == DKHO_OK) st = locate_numbers(l, energy, to, one[ENERGY]);
+  locator_free(l);
+  arena_free(&mem);
+  return st;
 }
 
 const problem problem_lamination = {
@@ -120,4 +143,8 @@ const problem problem_lamination = {
     .close = iron_close,
     .draw_one = draw_one,
     .solve_one = solve_one,
+    .carry = carry,
+    .demo =
+        &(const problem_demo){
+            .target = "H", .task = "currents and saturation -> field strength on the edges; saturable iron, nonlinear"},
 };

@@ -79,6 +79,9 @@ typedef struct problem {
   void (*close)(void *work);
   void (*draw_one)(const problem_state *s, void *work, rng *r, double *const *one);
   dkho_status (*solve_one)(const problem_state *s, void *work, double *const *one);
+  /* The targets of the sample that `work` solved last, read off its continuous fields on another complex of the same domain, as
+   * well as they allow: what a coarser mesh is worth. */
+  dkho_status (*carry)(const void *work, const cx *to, double *const *one);
 
   /* How studies treat it; NULL or 0 where there is nothing to say. */
   const char *metrics;         /* the list of metrics (run/metrics.h) that files call by the problem's name */

@@ -183,3 +183,12 @@ void taylor_circulations(const taylor *t, const double *u, double *face) {
     face[f] = c->measure[2][f] * sum;
   }
 }
+
+void taylor_velocity(const taylor *t, const double *u, int64_t f, const double bary[3], double out[2]) {
+  const int32_t *node = t->node + f * NODES;
+  out[0] = out[1] = 0;
+  for (int i = 0; i < CORNERS; i++) {
+    double corner = bary[i] * (2 * bary[i] - 1), mid = 4 * bary[(i + 1) % 3] * bary[(i + 2) % 3];
+    for (int a = 0; a < 2; a++) out[a] += corner * u[2 * (int64_t)node[i] + a] + mid * u[2 * (int64_t)node[3 + i] + a];
+  }
+}

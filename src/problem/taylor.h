@@ -31,6 +31,8 @@ typedef struct taylor_flow {
  * was not reached, and the one that was. */
 dkho_status taylor_solve(taylor_solver *s, taylor_flow *f);
 
+/* The velocity at a point of triangle f with these barycentric coordinates. */
+void taylor_velocity(const taylor *t, const double *u, int64_t f, const double bary[3], double out[2]);
 /* Line integrals of the velocity along edges (N1), exact for quadratic velocities; circulations round faces (N2), from the curl. */
 void taylor_line_integrals(const taylor *t, const double *u, double *edge);
 void taylor_circulations(const taylor *t, const double *u, double *face);

@@ -2,6 +2,7 @@
  * b = ½√a, ∇·q = 0; p given at the wells, 0 on the outer square. Targets: pressure on vertices, flux along edges. Nonlinear in both its
  * inputs; a single solve is quick. */
 #include "problem/closed.h"
+#include "problem/locate.h"
 #include "problem/problem.h"
 #include "problem/sheet.h"
 
@@ -21,6 +22,7 @@ typedef struct well_solver {
   closed_solver *w;
   double *material; /* N2 × CLOSED_MATERIAL */
   double *flux;     /* N2 × 2 */
+  double *p;        /* N0 */
   arena mem;
 } well_solver;
 
@@ -117,10 +119,10 @@ static dkho_status open_wells(void **out, const problem_state *s) {
   well_solver *w;
   if (!MEM_NEW(w, 1)) return DKHO_E_MEMORY;
   w->s = s;
-  dkho_status st =
-      ARENA_NEW(&w->mem, w->material, CLOSED_MATERIAL * s->c->n[2]) && ARENA_NEW(&w->mem, w->flux, 2 * s->c->n[2])
-          ? closed_open(&w->w, s->s)
-          : DKHO_E_MEMORY;
+  dkho_status st = ARENA_NEW(&w->mem, w->material, CLOSED_MATERIAL * s->c->n[2]) &&
+                           ARENA_NEW(&w->mem, w->flux, 2 * s->c->n[2]) && ARENA_NEW(&w->mem, w->p, s->c->n[0])
+                       ? closed_open(&w->w, s->s)
+                       : DKHO_E_MEMORY;
   if (st == DKHO_OK)
     *out = w;
   else
@@ -169,7 +171,18 @@ static dkho_status solve_one(const problem_state *s, void *work, double *const *
     u[0] *= -nu, u[1] *= -nu;
   }
   closed_integrals(c, w->flux, one[Q]);
+  memcpy(w->p, one[P], (size_t)c->n[0] * sizeof *w->p);
   return DKHO_OK;
+}
+
+static dkho_status carry(const void *work, const cx *to, double *const *one) {
+  const well_solver *w = work;
+  locator *l;
+  TRY(locator_create(&l, w->s->c));
+  locate_linear(l, w->p, to, one[P]);
+  dkho_status st = locate_integrals(l, w->flux, to, one[Q]);
+  locator_free(l);
+  return st;
 }
 
 const problem problem_wells = {
@@ -197,4 +210,7 @@ const problem problem_wells = {
     .close = close_wells,
     .draw_one = draw_one,
     .solve_one = solve_one,
+    .carry = carry,
+    .demo = &(const problem_demo){.target = "p",
+                                  .task = "permeability and well pressures -> pressure; Darcy-Forchheimer, nonlinear"},
 };
