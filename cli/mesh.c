@@ -10,14 +10,14 @@ const verb verb_mesh = {
     "mesh",
     "build or import a complex; report counts, Betti numbers, quality",
     "darcy|torus|cavity|heat|reaction|planar|FILE [-o OUT]",
-    "Builds one of the benchmark domains, a square with round holes (planar), or reads a mesh file (.msh, .vtu, .obj,\n"
-    ".off, or a container written by dkho). Prints its topology and quality. With -o it is written as a container\n"
-    "(.st) or, for ParaView, as .vtu.\n\n"
+    "Builds one of the benchmark domains, a square with round holes (planar), or reads a mesh file: .msh, .vtu, .vtp,\n"
+    ".vtk, .obj, .off, .stl, .ply, .mesh, .inp, .su2, .node/.ele, or a container written by dkho. Prints its topology,\n"
+    "its quality and what was repaired. With -o it is written as a container (.st) or, for ParaView, as .vtu.\n\n"
     "  dkho mesh darcy                                  the perforated square of the paper\n"
     "  dkho mesh torus --resolution smoke -o torus.vtu\n"
     "  dkho mesh planar --hole 0,0,0.3 --h-near 0.03 --h-far 0.1 -o disk.st\n"
     "  dkho mesh part.msh --bases 16 -o part.st            with its eigenvectors and harmonic fields\n"
-    "  dkho mesh part.msh --json",
+    "  dkho mesh part.vtu --merge 1e-9 --repair --json     points made one, flat elements dropped",
     run,
 };
 

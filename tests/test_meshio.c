@@ -1,15 +1,12 @@
 /* test_meshio.c: mesh files read, written, read back; the rules for odd but honest input. Bad files are in
  * test_meshio_bad.c. */
-#include "scratch.h"
+#include "mesh_files.h"
 
 #include "base/rng.h"
-#include "mesh/meshio.h"
 #include "mesh/scan.h"
 
 #include <locale.h>
 #include <math.h>
-
-#define DATA TEST_DATA "/mesh/"
 
 static char logged[4096];
 
@@ -30,36 +27,6 @@ static int stop_log(void **state) {
   (void)state;
   dkho_report_set(NULL);
   return 0;
-}
-
-static cx *load(const char *path) {
-  cx *c;
-  if (mesh_read(&c, path, NULL, NULL) != DKHO_OK) fail_msg("%s", dkho_error());
-  if (cx_check(c) != DKHO_OK) fail_msg("%s: %s", path, dkho_error());
-  return c;
-}
-
-static cx *load_text(const char *format, const char *text) {
-  cx *c;
-  if (mesh_read_memory(&c, text, strlen(text), format, "text", NULL, NULL) != DKHO_OK) fail_msg("%s", dkho_error());
-  if (cx_check(c) != DKHO_OK) fail_msg("%s", dkho_error());
-  return c;
-}
-
-static int32_t label_at(const cx *c, int k, int64_t i) {
-  return c->label[k] ? c->label[k][i] : 0;
-}
-
-/* Same simplices with the same numbers, same coordinates to `tolerance`, and the same labels unless told otherwise. */
-static void assert_same(const cx *a, const cx *b, double tolerance, int labels) {
-  assert_int_equal(a->dim, b->dim);
-  assert_int_equal(a->gdim, b->gdim);
-  for (int k = 0; k <= a->dim; k++) {
-    assert_int_equal(a->n[k], b->n[k]);
-    if (k) assert_memory_equal(a->vert[k], b->vert[k], (size_t)(a->n[k] * (k + 1)) * sizeof(int32_t));
-    for (int64_t i = 0; labels && i < a->n[k]; i++) assert_int_equal(label_at(a, k, i), label_at(b, k, i));
-  }
-  for (int64_t i = 0; i < a->n[0] * a->gdim; i++) assert_true(fabs(a->x[i] - b->x[i]) <= tolerance);
 }
 
 static int label_number(const cx *c, const char *name) {
@@ -445,7 +412,7 @@ static void whitney(void **state) {
   whitney_reproduces(DATA "shell_22_bin.msh");
 }
 
-static void *slurp(const char *path, size_t *size) {
+static void *read_whole(const char *path, size_t *size) {
   file_map map;
   assert_int_equal(file_map_open(&map, path), DKHO_OK);
   void *copy = malloc(map.size + 1);
@@ -474,7 +441,7 @@ static void round_trip(void **state) {
     for (int l = 0; l < a->labels; l++) assert_string_equal(a->label_name[l], b->label_name[l]);
     assert_int_equal(mesh_write_vtu(scratch_path(again, dir, "b.vtu"), 1, b, 4, field), DKHO_OK);
     size_t n, m;
-    void *p = slurp(path, &n), *q = slurp(again, &m);
+    void *p = read_whole(path, &n), *q = read_whole(again, &m);
     assert_int_equal(n, m);
     assert_memory_equal(p, q, n);
     free(p);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/data/mesh: small meshes written by Gmsh (4.8) and meshio (5.0), and .vtu files laid out as VTK's own
+"""Makes tests/data/mesh: small meshes written by Gmsh (4.8), meshio (5.0) and VTK (9.1), and .vtu files laid out as VTK's
 writers do (appended, compressed in several blocks, big-endian). Usage: tools/make_mesh_fixtures.py [TARGET]"""
 import base64
 import pathlib
@@ -11,6 +11,8 @@ import zlib
 
 import meshio
 import numpy as np
+import vtk
+from vtk.util.numpy_support import numpy_to_vtk, numpy_to_vtkIdTypeArray
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 OUT = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "tests" / "data" / "mesh"
@@ -59,6 +61,108 @@ def gmsh(text, dim, name, version="2.2", binary=False, extra=()):
         subprocess.run(
             ["gmsh", geo.name, f"-{dim}", "-format", "msh" + version.replace(".", ""), "-v", "1", "-nt", "1",
              *(["-bin"] if binary else []), *extra, "-o", str(OUT / name)], check=True)
+
+
+# A box of 2 x 2 x 1 hexahedra beside 2 prisms, with a named side.
+BOX = """
+SetFactory("OpenCASCADE");
+Rectangle(1) = {0, 0, 0, 1, 1}; Rectangle(2) = {1, 0, 0, 1, 1};
+BooleanFragments{ Surface{1, 2}; Delete; }{}
+Transfinite Curve{:} = 3;
+Transfinite Surface{1, 2}; Recombine Surface{1};
+out[] = Extrude {0, 0, 1} { Surface{1, 2}; Layers{2}; Recombine; };
+Physical Volume("hexes", 1) = {1}; Physical Volume("prisms", 2) = {2};
+Physical Surface("floor", 3) = {1, 2};
+"""
+
+
+def geo_as(name, text, dim, extra=()):
+    """A mesh of a geometry by Gmsh, in the format of the name's ending."""
+    with tempfile.NamedTemporaryFile("w", suffix=".geo") as geo:
+        geo.write(text)
+        geo.flush()
+        subprocess.run(["gmsh", geo.name, f"-{dim}", "-v", "1", "-nt", "1", *extra, "-o", str(OUT / name)], check=True)
+
+
+def without_line(name, start, instead=b""):
+    """Takes out the line that holds the date or a name of the moment, so that the same bytes come every time."""
+    data = (OUT / name).read_bytes()
+    at = data.index(start)
+    (OUT / name).write_bytes(data[:at] + instead + data[data.index(b"\n", at) + 1:])
+
+
+def vtk_poly(points, triangles):
+    data, cells = vtk.vtkPolyData(), vtk.vtkCellArray()
+    place = vtk.vtkPoints()
+    place.SetDataTypeToDouble()
+    place.SetData(numpy_to_vtk(np.ascontiguousarray(points), deep=1))
+    data.SetPoints(place)
+    offsets = numpy_to_vtkIdTypeArray(np.arange(0, 3 * len(triangles) + 1, 3), deep=1)
+    cells.SetData(offsets, numpy_to_vtkIdTypeArray(np.ascontiguousarray(triangles.ravel(), dtype=np.int64), deep=1))
+    data.SetPolys(cells)
+    return data
+
+
+def vtk_grid(points, tets):
+    grid, cells = vtk.vtkUnstructuredGrid(), vtk.vtkCellArray()
+    place = vtk.vtkPoints()
+    place.SetDataTypeToDouble()
+    place.SetData(numpy_to_vtk(np.ascontiguousarray(points), deep=1))
+    grid.SetPoints(place)
+    offsets = numpy_to_vtkIdTypeArray(np.arange(0, 4 * len(tets) + 1, 4), deep=1)
+    cells.SetData(offsets, numpy_to_vtkIdTypeArray(np.ascontiguousarray(tets.ravel(), dtype=np.int64), deep=1))
+    grid.SetCells(vtk.VTK_TETRA, cells)
+    return grid
+
+
+def vtk_write(writer, name, data, **options):
+    writer.SetFileName(str(OUT / name))
+    writer.SetInputData(data)
+    for key, value in options.items():
+        getattr(writer, "Set" + key)(value)
+    writer.Write()
+
+
+def other_formats(torus, shell, annulus):
+    """The torus, the shell and the annulus once more, in every format and coding that some tool writes."""
+    surface = meshio.Mesh(torus.points, [("triangle", torus.cells_dict["triangle"])])
+    poly = vtk_poly(torus.points, torus.cells_dict["triangle"])
+    meshio.write(OUT / "torus_bin.stl", surface, binary=True)
+    vtk_write(vtk.vtkSTLWriter(), "torus_vtk.stl", poly, FileType=2)
+    meshio.write(OUT / "torus_ascii.ply", surface, binary=False)
+    meshio.write(OUT / "torus_bin.ply", surface, binary=True)
+    without_line("torus_ascii.ply", b"comment")
+    without_line("torus_bin.ply", b"comment")
+    vtk_write(vtk.vtkPLYWriter(), "torus_big.ply", poly, FileType=2, DataByteOrder=0)
+    vtk_write(vtk.vtkPolyDataWriter(), "torus_poly_51.vtk", poly, FileType=2)
+    vtk_write(vtk.vtkPolyDataWriter(), "torus_poly_42.vtk", poly, FileType=1, FileVersion=42)
+    vtk_write(vtk.vtkXMLPolyDataWriter(), "torus_zlib.vtp", poly)
+    vtk_write(vtk.vtkXMLPolyDataWriter(), "torus_ascii.vtp", poly, DataMode=0)
+    used, tets = np.unique(shell.cells_dict["tetra"], return_inverse=True)
+    tets = tets.reshape(-1, 4)
+    grid = vtk_grid(shell.points[used], tets)
+    vtk_write(vtk.vtkUnstructuredGridWriter(), "shell_51_ascii.vtk", grid, FileType=1)
+    vtk_write(vtk.vtkUnstructuredGridWriter(), "shell_51_bin.vtk", grid, FileType=2)
+    vtk_write(vtk.vtkUnstructuredGridWriter(), "shell_42_bin.vtk", grid, FileType=2, FileVersion=42)
+    solid = meshio.Mesh(shell.points[used], [("tetra", tets)])
+    meshio.write(OUT / "shell_meshio.vtk", solid, binary=True)
+    meshio.write(OUT / "shell.inp", solid, file_format="abaqus")
+    meshio.write(OUT / "shell.node", solid, file_format="tetgen")
+    labelled = meshio.Mesh(annulus.points, annulus.cells, cell_data={"medit:ref": annulus.cell_data["gmsh:physical"]})
+    meshio.write(OUT / "annulus.mesh", labelled, file_format="medit")
+    flat = meshio.Mesh(annulus.points, [("triangle", annulus.cells_dict["triangle"])])
+    meshio.write(OUT / "annulus_ascii.stl", flat, binary=False)
+    for name in ("annulus_gmsh.mesh", "annulus.su2", "annulus.inp"):
+        geo_as(name, ANNULUS, 2)
+    for name in ("box.msh", "box.su2", "box.inp", "box.vtk"):
+        geo_as(name, BOX, 3, ("-format", "msh41") if name == "box.msh" else ())
+    without_line("box.vtk", b"tmp", b"box\n")
+    for name in ("box.inp", "annulus.inp"):
+        without_line(name, b" /", b" written by Gmsh\n")
+    gmsh(ANNULUS, 2, "annulus_40_ascii.msh", "4.0")
+    meshio.gmsh.write(OUT / "annulus_40_bin.msh", meshio.Mesh(annulus.points, annulus.cells), "4.0", binary=True)
+    box = meshio.read(OUT / "box.msh")
+    meshio.write(OUT / "box.mesh", meshio.Mesh(box.points, box.cells), file_format="medit")
 
 
 DTYPES = {"Float64": "f8", "Float32": "f4", "Int64": "i8", "Int32": "i4", "UInt8": "u1"}
@@ -158,6 +262,7 @@ def main():
                        ("shell_inline_big.vtu", "inline", False, "UInt32", "BigEndian"),
                        ("shell_inline_zlib.vtu", "inline", True, "UInt64", "LittleEndian")):
         vtk_vtu(name, shell.points[used], list(tets), [10] * len(tets), *how)
+    other_formats(torus, shell, meshio.read(OUT / "annulus_41_ascii.msh"))
 
 
 main()

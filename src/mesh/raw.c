@@ -16,6 +16,14 @@ dkho_status raw_grow(void **block, int64_t n, int64_t *room, size_t size) {
   return DKHO_OK;
 }
 
+dkho_status raw_corner(raw_corners *list, int64_t v) {
+  void *block = list->vert;
+  TRY(raw_grow(&block, list->n, &list->room, sizeof *list->vert));
+  list->vert = block;
+  list->vert[list->n++] = v < 0 || v > INT32_MAX ? -1 : (int32_t)v;
+  return DKHO_OK;
+}
+
 int raw_dimension(raw_shape shape) {
   static const int dimension[RAW_SHAPES] = {0, 1, 2, 2, 3, 3, 3};
   return dimension[shape];

@@ -67,6 +67,12 @@ dkho_status raw_element(raw *m, raw_shape shape, int64_t corners, const int32_t 
 /* Bytes that no text may hold are replaced by '_', names are cut at 127 bytes. An empty name is no name. */
 dkho_status raw_group(raw *m, int dim, int32_t tag, scan_view name);
 void raw_free(raw *m);
+/* Corners of one element after the other, for readers: zero-initialise, set n = 0 for each, free vert with mem_free. */
+typedef struct raw_corners {
+  int64_t n, room;
+  int32_t *vert;
+} raw_corners;
+dkho_status raw_corner(raw_corners *list, int64_t v); /* beyond 32 bits: -1, which no point has */
 int raw_dimension(raw_shape shape);
 /* Room for one more of n items of `size` bytes in *block; it doubles. */
 dkho_status raw_grow(void **block, int64_t n, int64_t *room, size_t size);
@@ -85,7 +91,8 @@ dkho_status raw_cut(raw *m);
 void raw_cut_polygon(const double *x, int64_t n, const int32_t *vert, int32_t *scratch, int32_t (*out)[3]);
 /* Makes neighbouring triangles of a surface agree where it can be oriented; the larger part keeps its turn. */
 dkho_status raw_orient_surface(raw *m);
-/* Turns tetrahedra of negative volume. */
+/* Turns tetrahedra of negative volume; the first: one of them, 1 if it was turned. */
+int raw_orient_tet(const double *x, int32_t *v);
 void raw_orient_tets(raw *m);
 /* Names and labels into a complex built with CX_LEX from the elements of degree c->dim. */
 dkho_status raw_labels(const raw *m, cx *c);
@@ -95,5 +102,14 @@ dkho_status read_msh(raw *m, scan *s);
 dkho_status read_vtu(raw *m, scan *s);
 dkho_status read_obj(raw *m, scan *s);
 dkho_status read_off(raw *m, scan *s);
+dkho_status read_stl(raw *m, scan *s);
+dkho_status read_ply(raw *m, scan *s);
+dkho_status read_vtk(raw *m, scan *s);
+dkho_status read_medit(raw *m, scan *s);
+dkho_status read_inp(raw *m, scan *s);
+dkho_status read_su2(raw *m, scan *s);
+/* TetGen's and Triangle's two files; from memory one after the other (nodes, then elements). */
+dkho_status read_tetgen(raw *m, scan *nodes, scan *elements);
+dkho_status read_node_ele(raw *m, scan *s);
 
 #endif

@@ -78,6 +78,7 @@ static dkho_status cut_solid(raw *m, const raw_cell *e, int32_t from, int64_t *m
     if (clean[low] == apex) continue;
     for (int64_t i = 1; i + 1 < left; i++) {
       int32_t tet[4] = {apex, clean[low], clean[(low + i) % left], clean[(low + i + 1) % left]};
+      raw_orient_tet(m->x, tet); /* a cone has no orientation of its own */
       TRY(push_simplex(m, 3, tet, e->tag, from, made));
     }
   }

@@ -18,15 +18,15 @@ static double volume6(const double *x, const int32_t *v) {
          e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0]);
 }
 
+int raw_orient_tet(const double *x, int32_t *v) {
+  if (volume6(x, v) >= 0) return 0;
+  turn(v, 2, 3);
+  return 1;
+}
+
 void raw_orient_tets(raw *m) {
-  int64_t turned = 0;
-  for (int64_t i = 0; i < m->part[3].n; i++) {
-    int32_t *v = m->part[3].vert + 4 * i;
-    if (volume6(m->x, v) >= 0) continue;
-    turn(v, 2, 3);
-    turned++;
-  }
-  m->report->count[MESH_TURNED] += turned;
+  for (int64_t i = 0; i < m->part[3].n; i++)
+    m->report->count[MESH_TURNED] += raw_orient_tet(m->x, m->part[3].vert + 4 * i);
 }
 
 /* A side of a triangle: its edge, ascending, and whether the triangle runs along it. */

@@ -2,7 +2,6 @@
  * nodes and elements are in read_msh2.c and read_msh4.c. Sections that carry no mesh are passed over. */
 #include "mesh/read_msh.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { SEEN_NAMES = 1, SEEN_ENTITIES = 2, SEEN_NODES = 4, SEEN_ELEMENTS = 8 };
@@ -38,54 +37,14 @@ dkho_status msh_count(msh *f, const char *field, int64_t count, size_t text, siz
   return scan_fail(f->s, "%s: %lld declared, but only %zu bytes are left", field, (long long)count, scan_left(f->s));
 }
 
-dkho_status msh_node_tag(msh *f, int64_t tag) {
-  int64_t i = f->mesh->points;
-  if (i == f->room) {
-    int64_t wider = f->room ? 2 * f->room : 64;
-    msh_node *fresh = mem_resize(f->node, (size_t)i, (size_t)wider, sizeof *fresh);
-    if (!fresh) return DKHO_E_MEMORY;
-    f->node = fresh;
-    f->room = wider;
-  }
-  if (i == 0) f->step = tag;
-  if (f->step >= 0 && tag - f->step != i) f->step = -1;
-  f->node[i] = (msh_node){tag, (int32_t)i};
-  return DKHO_OK;
-}
-
-static int by_tag(const void *a, const void *b) {
-  int64_t s = ((const msh_node *)a)->tag, t = ((const msh_node *)b)->tag;
-  return (s > t) - (s < t);
-}
-
-dkho_status msh_seal_nodes(msh *f) {
-  int64_t n = f->mesh->points;
-  if (n == 0 || f->step >= 0) return DKHO_OK;
-  qsort(f->node, (size_t)n, sizeof *f->node, by_tag);
-  for (int64_t i = 1; i < n; i++)
-    if (f->node[i].tag == f->node[i - 1].tag)
-      return scan_fail(f->s, "node %lld is defined twice", (long long)f->node[i].tag);
-  return DKHO_OK;
-}
-
-dkho_status msh_point(msh *f, int64_t tag, int32_t *out) {
-  int64_t n = f->mesh->points;
-  msh_node key = {tag, 0}, *hit = NULL;
-  if (n > 0 && f->step >= 0)
-    hit = tag >= f->step && tag - f->step < n ? &f->node[tag - f->step] : NULL;
-  else if (n > 0)
-    hit = bsearch(&key, f->node, (size_t)n, sizeof key, by_tag);
-  if (!hit) return scan_fail(f->s, "an element names node %lld, which is not among the nodes", (long long)tag);
-  *out = hit->point;
-  return DKHO_OK;
-}
-
 dkho_status msh_element(msh *f, const msh_shape *t, int32_t group, msh_reader *read) {
   int32_t vert[RAW_SOLID_MAX];
   int64_t tag;
   for (int i = 0; i < t->nodes; i++) {
     TRY(read(f, "node of an element", 0, INT64_MAX, &tag));
-    if (i < t->corners) TRY(msh_point(f, tag, &vert[i]));
+    if (i >= t->corners) continue;
+    vert[i] = ids_find(&f->node, tag);
+    if (vert[i] < 0) return scan_fail(f->s, "an element names node %lld, which is not among the nodes", (long long)tag);
   }
   f->mesh->report->count[MESH_HIGH_ORDER] += t->nodes > t->corners;
   return raw_element(f->mesh, t->shape, t->corners, vert, group);
@@ -241,7 +200,7 @@ dkho_status read_msh(raw *m, scan *s) {
   if (status == DKHO_OK) status = sections(&f, &seen);
   if (status == DKHO_OK && !(seen & SEEN_NODES)) status = scan_fail(s, "the file ends, expected $Nodes");
   if (status == DKHO_OK && !(seen & SEEN_ELEMENTS)) status = scan_fail(s, "the file ends, expected $Elements");
-  mem_free(f.node);
+  ids_free(&f.node);
   mem_free(f.entity);
   return status;
 }

@@ -2,12 +2,7 @@
 #ifndef MESH_READ_MSH_H
 #define MESH_READ_MSH_H
 
-#include "mesh/raw.h"
-
-typedef struct msh_node {
-  int64_t tag;
-  int32_t point;
-} msh_node;
+#include "mesh/ids.h"
 
 /* An entity of the geometry (4.x): its first physical group. */
 typedef struct msh_entity {
@@ -17,11 +12,9 @@ typedef struct msh_entity {
 typedef struct msh {
   raw *mesh;
   scan *s;
-  int version;    /* 2, 40 or 41 */
-  int binary;     /* the values of the large sections; names and section marks are text always */
-  int64_t room;   /* of node */
-  msh_node *node; /* mesh->points of them, ascending by tag once sealed */
-  int64_t step;   /* tag of the first node when tags are consecutive, else -1 */
+  int version; /* 2, 40 or 41 */
+  int binary;  /* the values of the large sections; names and section marks are text always */
+  ids node;    /* tags of the points */
   int64_t entities, entity_room;
   msh_entity *entity; /* ascending by (dim, tag) once sealed */
 } msh;
@@ -36,10 +29,6 @@ dkho_status msh_count(msh *f, const char *field, int64_t count, size_t text, siz
 
 /* Binary values start right after the line end of the text before them. */
 dkho_status msh_end_of_line(scan *s);
-
-dkho_status msh_node_tag(msh *f, int64_t tag); /* of the point that comes next */
-dkho_status msh_seal_nodes(msh *f);
-dkho_status msh_point(msh *f, int64_t tag, int32_t *out); /* of a node tag */
 
 typedef struct msh_shape {
   raw_shape shape;

@@ -16,10 +16,10 @@ dkho_status msh2_nodes(msh *f) {
     double x[3];
     TRY(msh_int(f, "node number", 0, INT32_MAX, &tag));
     for (int c = 0; c < 3; c++) TRY(msh_real(f, "node coordinate", &x[c]));
-    TRY(msh_node_tag(f, tag));
+    TRY(ids_add(&f->node, tag));
     TRY(raw_point(f->mesh, f->s, x));
   }
-  return msh_seal_nodes(f);
+  return ids_seal(&f->node, f->s, "node");
 }
 
 /* Tags (the first is the physical group), then nodes. */

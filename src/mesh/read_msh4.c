@@ -92,7 +92,7 @@ static dkho_status node_block(msh *f, int64_t *left) {
     TRY(s);
     for (int c = 0; c < 3; c++) TRY(msh_real(f, "node coordinate", &x[c]));
     for (int64_t c = 0; c < (parametric ? dim : 0); c++) TRY(msh_real(f, "node parameter", &parameter));
-    TRY(msh_node_tag(f, tag));
+    TRY(ids_add(&f->node, tag));
     TRY(raw_point(f->mesh, f->s, x));
   }
   return DKHO_OK;
@@ -113,7 +113,7 @@ dkho_status msh4_nodes(msh *f) {
   TRY(msh_count(f, "number of nodes", n, 8, 28));
   for (int64_t i = 0; i < blocks; i++) TRY(node_block(f, &n));
   if (n) return scan_fail(f->s, "%lld nodes fewer than declared", (long long)n);
-  return msh_seal_nodes(f);
+  return ids_seal(&f->node, f->s, "node");
 }
 
 static int32_t group_of(const msh *f, int64_t dim, int64_t tag) {

@@ -18,21 +18,14 @@ static dkho_status corner(const raw *m, const scan *at, scan_view word, int32_t 
   return DKHO_OK;
 }
 
-/* The corners of a face, a line or points; `list` grows and is the caller's. */
-typedef struct {
-  int64_t n, room;
-  int32_t *vert;
-} corners;
-
-static dkho_status element(raw *m, scan *line, raw_shape shape, const char *noun, int least, corners *list) {
+static dkho_status element(raw *m, scan *line, raw_shape shape, const char *noun, raw_corners *list) {
   scan_view word;
-  for (list->n = 0; scan_word(line, &word); list->n++) {
-    void *block = list->vert;
-    TRY(raw_grow(&block, list->n, &list->room, sizeof *list->vert));
-    list->vert = block;
-    TRY(corner(m, line, word, &list->vert[list->n]));
+  int32_t v = 0;
+  for (list->n = 0; scan_word(line, &word);) {
+    TRY(corner(m, line, word, &v));
+    TRY(raw_corner(list, v));
   }
-  if (list->n < least) return scan_fail(line, "a %s with %lld vertices, expected %d", noun, (long long)list->n, least);
+  if (list->n == 0) return scan_fail(line, "a %s without vertices", noun);
   return raw_element(m, shape, list->n, list->vert, 0);
 }
 
@@ -42,7 +35,7 @@ static dkho_status point(raw *m, scan *line) {
   return raw_point(m, line, x);
 }
 
-static dkho_status statement(raw *m, scan *line, corners *list) {
+static dkho_status statement(raw *m, scan *line, raw_corners *list) {
   static const char *const passed[] = {"vt",    "vn",       "vp",       "g",   "o",          "s",
                                        "mg",    "usemtl",   "mtllib",   "p",   "usemap",     "maplib",
                                        "bevel", "c_interp", "d_interp", "lod", "shadow_obj", "trace_obj"};
@@ -50,8 +43,8 @@ static dkho_status statement(raw *m, scan *line, corners *list) {
   scan_view word;
   if (!scan_word(line, &word)) return DKHO_OK;
   if (scan_is(word, "v")) return point(m, line);
-  if (scan_is(word, "f") || scan_is(word, "fo")) return element(m, line, RAW_POLYGON, "face", 1, list);
-  if (scan_is(word, "l")) return element(m, line, RAW_LINE, "line", 1, list);
+  if (scan_is(word, "f") || scan_is(word, "fo")) return element(m, line, RAW_POLYGON, "face", list);
+  if (scan_is(word, "l")) return element(m, line, RAW_LINE, "line", list);
   for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
     if (scan_is(word, passed[i])) return DKHO_OK;
   return scan_fail(&before, "found \"%.*s\", expected v, f, l or another statement of a polygonal mesh",
@@ -60,7 +53,7 @@ static dkho_status statement(raw *m, scan *line, corners *list) {
 
 dkho_status read_obj(raw *m, scan *s) {
   scan line;
-  corners list = {0};
+  raw_corners list = {0};
   dkho_status status = DKHO_OK;
   while (status == DKHO_OK && scan_line(s, &line, '#')) {
     scan_space(&line);

@@ -39,20 +39,18 @@ static dkho_status header(scan *s, scan *line) {
 }
 
 /* A face of one corner is a point, of two a line. */
-static dkho_status face(raw *m, scan *line, int64_t *room, int32_t **vert) {
+static dkho_status face(raw *m, scan *line, raw_corners *list) {
   scan before = *line;
   int64_t corners, v;
   TRY(scan_int(line, "number of vertices of the face", 1, INT32_MAX, &corners));
   if ((uint64_t)corners > scan_left(line) / 2) /* a blank and a digit each */
     return scan_fail(&before, "a face of %lld vertices, but they are not on its line", (long long)corners);
+  list->n = 0;
   for (int64_t i = 0; i < corners; i++) {
-    void *block = *vert;
-    TRY(raw_grow(&block, i, room, sizeof **vert));
-    *vert = block;
     TRY(scan_int(line, "vertex of the face", 0, m->points - 1, &v));
-    (*vert)[i] = (int32_t)v;
+    TRY(raw_corner(list, v));
   }
-  return raw_element(m, corners > 2 ? RAW_POLYGON : corners == 2 ? RAW_LINE : RAW_POINT, corners, *vert, 0);
+  return raw_element(m, corners > 2 ? RAW_POLYGON : corners == 2 ? RAW_LINE : RAW_POINT, corners, list->vert, 0);
 }
 
 dkho_status read_off(raw *m, scan *s) {
@@ -70,16 +68,15 @@ dkho_status read_off(raw *m, scan *s) {
     for (int c = 0; c < 3; c++) TRY(scan_double(&line, "coordinate", &x[c]));
     TRY(raw_point(m, &line, x));
   }
-  int64_t room = 0;
-  int32_t *vert = NULL;
+  raw_corners list = {0};
   dkho_status status = DKHO_OK;
   for (int64_t i = 0; status == DKHO_OK && i < faces; i++) {
     if (!next_line(s, &line)) {
       status = scan_fail(s, "the file ends after %lld faces, expected %lld", (long long)i, (long long)faces);
       break;
     }
-    status = face(m, &line, &room, &vert);
+    status = face(m, &line, &list);
   }
-  mem_free(vert);
+  mem_free(list.vert);
   return status;
 }

@@ -9,8 +9,7 @@ typedef enum { VTU_ASCII, VTU_BINARY, VTU_APPENDED } vtu_format;
 /* Where an array is, not yet what is in it. */
 typedef struct vtu_array {
   int there;
-  char kind; /* 'i' signed, 'u' unsigned, 'f' floating */
-  int size;  /* bytes of a value */
+  scan_type type;
   vtu_format format;
   int64_t components, tuples; /* tuples: 0 when not given */
   int64_t offset;             /* appended: from the byte after the underscore */

@@ -5,7 +5,6 @@
  * together or one by one, which is the same to a decoder that lets padding occur anywhere. */
 #include "mesh/read_vtu.h"
 
-#include <assert.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -62,18 +61,10 @@ static dkho_status take(source *in, const char *field, unsigned char *out, uint6
   return DKHO_OK;
 }
 
-/* The bits of a value of `size` bytes, whatever the order of its bytes and of the machine's. */
-static uint64_t bits_of(const unsigned char *p, size_t size, int big) {
-  uint64_t bits = 0;
-  assert(p);
-  for (size_t i = 0; i < size; i++) bits = bits << 8 | p[big ? i : size - 1 - i];
-  return bits;
-}
-
 static dkho_status header_value(const vtu *f, source *in, const char *field, uint64_t *out) {
   unsigned char raw_value[8];
   TRY(take(in, field, raw_value, f->header));
-  *out = bits_of(raw_value, f->header, f->big_endian);
+  *out = scan_bits(raw_value, f->header, f->big_endian);
   return DKHO_OK;
 }
 
@@ -197,23 +188,6 @@ static dkho_status load(vtu *f, const vtu_array *a, const char *field, uint64_t 
   return DKHO_OK;
 }
 
-/* Unsigned values beyond 2^63 become -1, which no index may be. */
-static int64_t integer(const vtu_array *a, uint64_t bits) {
-  unsigned shift = 64 - 8 * (unsigned)a->size;
-  if (a->kind == 'i') return (int64_t)(bits << shift) >> shift;
-  return bits > INT64_MAX ? -1 : (int64_t)bits;
-}
-
-static double number(const vtu_array *a, uint64_t bits) {
-  double wide;
-  float narrow;
-  uint32_t low = (uint32_t)bits;
-  if (a->kind != 'f') return (double)integer(a, bits);
-  memcpy(&wide, &bits, sizeof wide);
-  memcpy(&narrow, &low, sizeof narrow);
-  return a->size == 8 ? wide : narrow;
-}
-
 /* Fills one of the two, count values. */
 static dkho_status from_text(const vtu_array *a, const char *field, int64_t count, int64_t *whole, double *real) {
   scan s = a->text;
@@ -229,15 +203,15 @@ static dkho_status from_text(const vtu_array *a, const char *field, int64_t coun
 static dkho_status from_bytes(vtu *f, const vtu_array *a, const char *field, int64_t count, int64_t **whole,
                               double **real) {
   unsigned char *bytes = NULL;
-  size_t size = (size_t)a->size;
+  size_t size = (size_t)a->type.size;
   dkho_status s = load(f, a, field, (uint64_t)count * size, &bytes);
   if (s == DKHO_OK && !(whole ? MEM_NEW(*whole, count) != NULL : MEM_NEW(*real, count) != NULL)) s = DKHO_E_MEMORY;
   for (int64_t i = 0; s == DKHO_OK && i < count; i++) {
-    uint64_t bits = bits_of(bytes + (size_t)i * size, size, f->big_endian);
+    uint64_t bits = scan_bits(bytes + (size_t)i * size, size, f->big_endian);
     if (whole)
-      (*whole)[i] = integer(a, bits);
+      (*whole)[i] = scan_bits_int(a->type, bits);
     else
-      (*real)[i] = number(a, bits);
+      (*real)[i] = scan_bits_double(a->type, bits);
   }
   mem_free(bytes);
   return s;
@@ -250,13 +224,13 @@ static dkho_status plausible(const vtu *f, const vtu_array *a, const char *field
   if (a->format == VTU_ASCII)
     most = (most + 1) / 2;
   else
-    most = most * (f->compressed ? INFLATE_MAX : 1) / (uint64_t)a->size;
+    most = most * (f->compressed ? INFLATE_MAX : 1) / (uint64_t)a->type.size;
   if ((uint64_t)count <= most) return DKHO_OK;
   return scan_fail(&a->text, "%s: %lld values expected, more than its data can hold", field, (long long)count);
 }
 
 dkho_status vtu_integers(vtu *f, const vtu_array *a, const char *field, int64_t count, int64_t **out) {
-  if (a->kind == 'f') return scan_fail(&a->text, "%s: floating-point type, expected whole numbers", field);
+  if (a->type.kind == 'f') return scan_fail(&a->text, "%s: floating-point type, expected whole numbers", field);
   TRY(plausible(f, a, field, count));
   if (a->format != VTU_ASCII) return from_bytes(f, a, field, count, out, NULL);
   return MEM_NEW(*out, count) ? from_text(a, field, count, *out, NULL) : DKHO_E_MEMORY;

@@ -15,6 +15,10 @@ int scan_is(scan_view v, const char *word) {
   return strlen(word) == v.n && memcmp(v.p, word, v.n) == 0;
 }
 
+int scan_is_any_case(scan_view v, const char *word) {
+  return strlen(word) == v.n && strncasecmp(v.p, word, v.n) == 0;
+}
+
 int scan_is_space(int byte) {
   return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
@@ -177,5 +181,52 @@ dkho_status scan_bytes(scan *s, const char *field, void *out, size_t n) {
   if (scan_left(s) < n) return scan_fail(s, "%s: %zu bytes left, expected %zu", field, scan_left(s), n);
   memcpy(out, s->bytes + s->at, n);
   s->at += n;
+  return DKHO_OK;
+}
+
+uint64_t scan_bits(const unsigned char *p, size_t size, int big_endian) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < size; i++) bits = bits << 8 | p[big_endian ? i : size - 1 - i];
+  return bits;
+}
+
+int64_t scan_bits_int(scan_type t, uint64_t bits) {
+  unsigned shift = 64 - 8 * (unsigned)t.size;
+  if (t.kind == 'i') return (int64_t)(bits << shift) >> shift;
+  return bits > INT64_MAX ? -1 : (int64_t)bits;
+}
+
+double scan_bits_double(scan_type t, uint64_t bits) {
+  double wide;
+  float narrow;
+  uint32_t low = (uint32_t)bits;
+  if (t.kind != 'f') return (double)scan_bits_int(t, bits);
+  memcpy(&wide, &bits, sizeof wide);
+  memcpy(&narrow, &low, sizeof narrow);
+  return t.size == 8 ? wide : narrow;
+}
+
+static dkho_status next_bits(scan *s, const char *field, scan_type t, int big_endian, uint64_t *bits) {
+  size_t n = (size_t)t.size;
+  if (scan_left(s) < n) return scan_fail(s, "%s: %zu bytes left, expected %zu", field, scan_left(s), n);
+  *bits = scan_bits(s->bytes + s->at, n, big_endian);
+  s->at += n;
+  return DKHO_OK;
+}
+
+dkho_status scan_typed_int(scan *s, const char *field, scan_type t, int big_endian, int64_t *out) {
+  uint64_t bits;
+  if (!s->binary) return scan_int(s, field, INT64_MIN, INT64_MAX, out);
+  if (t.kind == 'f') return scan_fail(s, "%s: floating-point type, expected whole numbers", field);
+  TRY(next_bits(s, field, t, big_endian, &bits));
+  *out = scan_bits_int(t, bits);
+  return DKHO_OK;
+}
+
+dkho_status scan_typed_double(scan *s, const char *field, scan_type t, int big_endian, double *out) {
+  uint64_t bits;
+  if (!s->binary) return scan_double(s, field, out);
+  TRY(next_bits(s, field, t, big_endian, &bits));
+  *out = scan_bits_double(t, bits);
   return DKHO_OK;
 }

@@ -11,7 +11,7 @@ typedef struct scan {
   const char *name; /* file, for messages */
   const unsigned char *bytes;
   size_t size, at; /* a part of a file keeps `bytes` and narrows [at, size), so that places in messages stay right */
-  int binary;      /* messages give the byte offset, else the line */
+  int binary;      /* messages give the byte offset, else the line; typed values are bytes, else words */
 } scan;
 
 /* A piece of the text, not terminated. */
@@ -22,6 +22,7 @@ typedef struct scan_view {
 /* For "%.*s": long pieces are cut. */
 #define SCAN_SHOW(v) ((v).n < 40 ? (int)(v).n : 40), ((v).p ? (v).p : "")
 int scan_is(scan_view v, const char *word);
+int scan_is_any_case(scan_view v, const char *word);
 int scan_is_space(int byte); /* blank, tab, line ends, form feed: the C locale's set */
 
 /* DKHO_E_FORMAT with "FILE: line N: " or "FILE: byte N: " before the text, which may quote the file: bytes that are not
@@ -46,5 +47,19 @@ int scan_view_int(scan_view v, int64_t *out);
 
 /* The next n bytes in the machine's order. */
 dkho_status scan_bytes(scan *s, const char *field, void *out, size_t n);
+
+/* A type of binary numbers. */
+typedef struct scan_type {
+  char kind; /* 'i' signed, 'u' unsigned, 'f' floating */
+  int size;  /* bytes: 1, 2, 4, 8 */
+} scan_type;
+/* The bits of a value of `size` bytes, whatever the order of its bytes and of the machine's. */
+uint64_t scan_bits(const unsigned char *p, size_t size, int big_endian);
+/* Those bits as a number. Whole: unsigned values beyond 2^63 become -1, which no index may be. */
+int64_t scan_bits_int(scan_type t, uint64_t bits);
+double scan_bits_double(scan_type t, uint64_t bits);
+/* The next value: binary as the type says, or a word of text. */
+dkho_status scan_typed_int(scan *s, const char *field, scan_type t, int big_endian, int64_t *out);
+dkho_status scan_typed_double(scan *s, const char *field, scan_type t, int big_endian, double *out);
 
 #endif

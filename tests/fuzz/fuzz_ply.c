@@ -1,0 +1,6 @@
+/* fuzz_ply.c: whatever the bytes, a .ply file becomes a sound complex or is refused with a message. */
+#include "fuzz_mesh.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  return fuzz_mesh("ply", data, size);
+}
