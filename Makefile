@@ -56,6 +56,7 @@ fixtures:
 	@tools/setup.sh build oracle
 	@tools/fixtures.sh
 
+install: ONLY = --target dkho_cli --target dkho_pages
 install: build
 	@cmake --install build/release --prefix "$(PREFIX)"
 

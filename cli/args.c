@@ -22,6 +22,12 @@ static void print_help(const verb *v, const opt *opts, const opt *shared) {
   for (; shared->name; shared++) print_option(shared);
 }
 
+static options_printer *printer = print_help;
+
+void print_options_with(options_printer *print) {
+  printer = print ? print : print_help;
+}
+
 int misuse(const verb *v, const char *fmt, ...) {
   va_list args;
   fputs("dkho: ", stderr);
@@ -37,7 +43,8 @@ int misuse(const verb *v, const char *fmt, ...) {
 
 int failed(void) {
   meter_end();
-  fprintf(stderr, "dkho: %s\n", dkho_error());
+  fprintf(stderr, "dkho: %s%s\n", dkho_error(),
+          strstr(dkho_error(), "exists already; it is kept") ? " (--force replaces it)" : "");
   return EXIT_FAILED;
 }
 
@@ -79,6 +86,16 @@ static const opt *find(const opt *opts, const char *name, size_t length) {
   return NULL;
 }
 
+static int unknown_option(const verb *v, const opt *opts, const opt *shared, const char *given, size_t length) {
+  char word[64];
+  suggestion near = {0};
+  snprintf(word, sizeof word, "%.*s", (int)length, given);
+  for (; opts->name; opts++) suggest(&near, word, opts->name);
+  for (; shared->name; shared++) suggest(&near, word, shared->name);
+  if (near.word) return misuse(v, "unknown option '%s'; did you mean '%s'?", given, near.word);
+  return misuse(v, "unknown option '%s'", given);
+}
+
 int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv, char ***args, int *nargs) {
   const opt everywhere[] = {
       {"--json", OPT_FLAG, &shared->json, NULL, "print JSON instead of text"},
@@ -86,7 +103,7 @@ int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv,
       {"--threads", OPT_INT, &shared->threads, "N", "threads (default: one per core); never changes a result"},
       {"--force", OPT_FLAG, &shared->force, NULL, "replace files that exist (never a run or a study)"},
       {"--quiet", OPT_FLAG, &shared->quiet, NULL, "no progress display (data: no summary either)"},
-      {"--help", OPT_FLAG, &shared->help, NULL, "this text"},
+      {"--help", OPT_FLAG, &shared->help, NULL, "this text; also -h"},
       {0},
   };
   *shared = (common){.seed = 42};
@@ -100,6 +117,10 @@ int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv,
       argv[(*nargs)++] = argv[i];
       continue;
     }
+    if (strcmp(a, "-h") == 0) {
+      shared->help = 1;
+      continue;
+    }
     if (strcmp(a, "--") == 0) {
       plain = 1;
       continue;
@@ -108,7 +129,7 @@ int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv,
     size_t length = equals ? (size_t)(equals - a) : strlen(a);
     const opt *o = find(opts, a, length);
     if (!o) o = find(everywhere, a, length);
-    if (!o) return misuse(v, "unknown option '%s'", a);
+    if (!o) return unknown_option(v, opts, everywhere, a, length);
     if (o >= opts && o < opts + count) shared->given |= UINT64_C(1) << (o - opts);
     if (o->kind == OPT_FLAG) {
       if (equals) return misuse(v, "%s takes no value", o->name);
@@ -120,9 +141,10 @@ int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv,
     int s = set_value(v, o, text);
     if (s != EXIT_DONE) return s;
   }
-  if (shared->help)
-    print_help(v, opts, everywhere);
-  else if (shared->threads > 1024)
+  if (shared->help) {
+    printer(v, opts, everywhere);
+    shared->help = printer == print_help ? HELP_TEXT : HELP_TABLES;
+  } else if (shared->threads > 1024)
     return misuse(v, "--threads: expected 0 … 1024");
   meter_install(shared->quiet || shared->json);
   return EXIT_DONE;
@@ -142,4 +164,14 @@ int whole(const verb *v, const char *name, int64_t value, int64_t limit, int *ou
     return misuse(v, "%s: found %lld, expected 0 … %lld", name, (long long)value, (long long)limit);
   *out = (int)value;
   return EXIT_DONE;
+}
+
+int check_ending(const verb *v, const char *path, const char *endings) {
+  size_t length = strlen(path);
+  for (const char *e = endings; *e;) {
+    size_t n = strcspn(e, " ");
+    if (length > n && strncmp(path + length - n, e, n) == 0) return EXIT_DONE;
+    e += n + strspn(e + n, " ");
+  }
+  return misuse(v, "-o: '%s' has none of the endings that are written: %s", path, endings);
 }

@@ -31,6 +31,9 @@ typedef struct verb {
   int (*run)(int argc, char **argv);
 } verb;
 
+/* What common.help says: the help was printed as text, or its tables went to another printer. */
+enum { HELP_TEXT = 1, HELP_TABLES = 2 };
+
 /* Options every verb has. */
 typedef struct common {
   int json, force, quiet, help;
@@ -41,6 +44,28 @@ typedef struct common {
 /* Splits argv into options and positional arguments (kept in *args, *nargs). Returns EXIT_DONE, or EXIT_USAGE after
  * saying what is wrong; common->help is set when help was asked for and printed. opts ends with a NULL name. */
 int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv, char ***args, int *nargs);
+
+/* What happens to a verb's tables when its help is asked for; the default prints the help. */
+typedef void options_printer(const verb *v, const opt *opts, const opt *shared);
+void print_options_with(options_printer *print); /* NULL: the default */
+/* Hands the tables of every verb to `print`, in the order of the overview. */
+void each_verb(options_printer *print);
+const verb *const *all_verbs(int *count);
+
+/* manual.c: pages in roff on stdout. */
+#define DKHO_SUMMARY "learn solution operators of PDEs on meshes with holes, tunnels and cavities"
+void manual_verb(const verb *v, const opt *opts, const opt *shared);
+void manual_overview(int count, const verb *const *verbs);
+
+/* The nearest of the known words to a mistyped one; zero-initialise, offer every known word, look at `word` (NULL: none is near). */
+typedef struct suggestion {
+  const char *word;
+  int distance;
+} suggestion;
+void suggest(suggestion *s, const char *word, const char *known);
+
+/* Refuses an output whose name has none of these endings (".st .vtu"). */
+int check_ending(const verb *v, const char *path, const char *endings);
 
 /* Refuses an option of the verb's own that was given but is none of `allowed` (up to NULL), saying why. */
 int only(const verb *v, const opt *opts, const common *shared, const char *why, const char *const *allowed);
@@ -86,6 +111,6 @@ void print_complex(const json_t *description);
 void print_description(const char *name, char *json);
 
 extern const verb verb_mesh, verb_info, verb_data, verb_train, verb_models, verb_eval, verb_predict, verb_view,
-    verb_phase, verb_reproduce, verb_demo, verb_bench, verb_pack, verb_check;
+    verb_phase, verb_reproduce, verb_demo, verb_bench, verb_pack, verb_check, verb_completion;
 
 #endif

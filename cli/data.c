@@ -38,6 +38,7 @@ static int run(int argc, char **argv) {
   if (import && (s = only(&verb_data, opts, &shared, "not with import, whose specification decides", imports)))
     return s;
   if (!out) return misuse(&verb_data, "-o OUT is missing");
+  if ((s = check_ending(&verb_data, out, ".st .safetensors"))) return s;
   if (samples != INT64_MIN && samples < 3)
     return misuse(&verb_data, "--samples: found %lld, expected at least 3", (long long)samples);
   o.samples = samples == INT64_MIN ? 0 : samples;

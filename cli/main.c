@@ -6,31 +6,82 @@
 
 static const verb *const verbs[] = {&verb_mesh, &verb_data,  &verb_train,  &verb_eval,      &verb_predict,
                                     &verb_view, &verb_phase, &verb_models, &verb_reproduce, &verb_demo,
-                                    &verb_info, &verb_bench, &verb_pack,   &verb_check};
+                                    &verb_info, &verb_bench, &verb_pack,   &verb_check,     &verb_completion};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-static int help(void) {
-  printf(
-      "dkho %s: learn solution operators of PDEs on meshes with holes, tunnels and cavities\n\nusage: dkho VERB …\n\n",
-      dkho_version());
+const verb *const *all_verbs(int *count) {
+  *count = VERBS;
+  return verbs;
+}
+
+static const verb *find_verb(const char *name) {
+  for (int i = 0; i < VERBS; i++)
+    if (strcmp(name, verbs[i]->name) == 0) return verbs[i];
+  return NULL;
+}
+
+static int unknown_verb(const char *name) {
+  suggestion near = {0};
+  for (int i = 0; i < VERBS; i++) suggest(&near, name, verbs[i]->name);
+  if (near.word) return misuse(NULL, "unknown verb '%s'; did you mean '%s'?", name, near.word);
+  return misuse(NULL, "unknown verb '%s'", name);
+}
+
+static int show_options(const verb *v, options_printer *print) {
+  char ask[] = "--help", *argv[] = {ask, NULL};
+  print_options_with(print);
+  int s = v->run(1, argv);
+  print_options_with(NULL);
+  return s;
+}
+
+void each_verb(options_printer *print) {
+  for (int i = 0; i < VERBS; i++) show_options(verbs[i], print);
+}
+
+static int overview(void) {
+  printf("dkho %s: " DKHO_SUMMARY "\n\nusage: dkho VERB …\n\n", dkho_version());
   for (int i = 0; i < VERBS; i++) printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
-  puts("\n`dkho VERB --help` explains a verb with examples.\nExit status: 0 done, 1 failed, 2 bad usage.");
+  puts("\n`dkho help VERB` or `dkho VERB --help` explains a verb with examples; `dkho --version` prints the version.\n"
+       "Exit status: 0 done, 1 failed, 2 bad usage.");
   return EXIT_DONE;
 }
 
-int main(int argc, char **argv) {
+/* help [VERB] [--man | --verbs]: the text, its manual page, or the names of the verbs for scripts. */
+static int help(int argc, char **argv) {
+  const verb *v = NULL;
+  int man = 0, names = 0;
+  for (int i = 0; i < argc; i++) {
+    if (strcmp(argv[i], "--man") == 0)
+      man = 1;
+    else if (strcmp(argv[i], "--verbs") == 0)
+      names = 1;
+    else if (v || argv[i][0] == '-')
+      return misuse(NULL, "help: found '%s', expected one verb", argv[i]);
+    else if (!(v = find_verb(argv[i])))
+      return unknown_verb(argv[i]);
+  }
+  if (v) return show_options(v, man ? manual_verb : NULL);
+  if (man) return manual_overview(VERBS, verbs), EXIT_DONE;
+  for (int i = 0; names && i < VERBS; i++) puts(verbs[i]->name);
+  return names ? EXIT_DONE : overview();
+}
+
+static int run(int argc, char **argv) {
   if (argc < 2) return misuse(NULL, "a verb is missing");
   const char *name = argv[1];
-  if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) return help();
-  if (strcmp(name, "--version") == 0) return puts(dkho_version()), EXIT_DONE;
-  for (int i = 0; i < VERBS; i++)
-    if (strcmp(name, verbs[i]->name) == 0) {
-      int s = verbs[i]->run(argc - 2, argv + 2);
-      if (s == EXIT_DONE && fflush(stdout) != 0) {
-        perror("dkho: cannot write to standard output");
-        return EXIT_FAILED;
-      }
-      return s;
-    }
-  return misuse(NULL, "unknown verb '%s'", name);
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return overview();
+  if (strcmp(name, "help") == 0) return help(argc - 2, argv + 2);
+  if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) return puts(dkho_version()), EXIT_DONE;
+  const verb *v = find_verb(name);
+  return v ? v->run(argc - 2, argv + 2) : unknown_verb(name);
+}
+
+int main(int argc, char **argv) {
+  int s = run(argc, argv);
+  if (s == EXIT_DONE && fflush(stdout) != 0) {
+    perror("dkho: cannot write to standard output");
+    return EXIT_FAILED;
+  }
+  return s;
 }

@@ -139,6 +139,7 @@ static int run(int argc, char **argv) {
   int nargs, s = parse(&verb_mesh, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs != 1) return misuse(&verb_mesh, "expected one domain or mesh file, found %d", nargs);
+  if (out && (s = check_ending(&verb_mesh, out, ".st .safetensors .vtu"))) return s;
   if (modes > INT32_MAX) return misuse(&verb_mesh, "--bases: found %lld, too many", (long long)modes);
   static const char *const of_file[] = {"-o", "--bases", "--repair", "--merge", NULL}, *const of_benchmark[] = {
                                                                                            "-o", "--bases",

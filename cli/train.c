@@ -85,7 +85,7 @@ static int run(int argc, char **argv) {
   common shared;
   char **args;
   int nargs, s = parse(&verb_train, opts, &shared, argc, argv, &args, &nargs);
-  if (shared.help) return print_models(NULL, 0);
+  if (shared.help) return shared.help == HELP_TEXT ? print_models(NULL, 0) : EXIT_DONE;
   if (s != EXIT_DONE) return s;
   if (nargs) return misuse(&verb_train, "unexpected argument '%s'", args[0]);
   if (resume ? out != NULL : !data || !out)

@@ -3,6 +3,17 @@ install(TARGETS dkho EXPORT dkhoTargets PUBLIC_HEADER DESTINATION ${CMAKE_INSTAL
 if(TARGET dkho_cli)
   install(TARGETS dkho_cli)
 endif()
+# Manual pages and completion scripts are written by the tool itself; a cross-compiled one cannot be asked.
+if(TARGET dkho_cli AND NOT CMAKE_CROSSCOMPILING)
+  set(DKHO_PAGES ${PROJECT_BINARY_DIR}/pages)
+  add_custom_command(OUTPUT ${DKHO_PAGES}/man1/dkho.1 DEPENDS dkho_cli ${PROJECT_SOURCE_DIR}/tools/cli_pages.sh
+                     COMMAND ${PROJECT_SOURCE_DIR}/tools/cli_pages.sh $<TARGET_FILE:dkho_cli> ${DKHO_PAGES} VERBATIM)
+  add_custom_target(dkho_pages ALL DEPENDS ${DKHO_PAGES}/man1/dkho.1)
+  install(DIRECTORY ${DKHO_PAGES}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+  install(FILES ${DKHO_PAGES}/dkho.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dkho)
+  install(FILES ${DKHO_PAGES}/_dkho DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${DKHO_PAGES}/dkho.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
 install(EXPORT dkhoTargets NAMESPACE dkho:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/dkho)
 configure_file(cmake/dkhoConfig.cmake.in ${PROJECT_BINARY_DIR}/gen/dkhoConfig.cmake @ONLY)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/gen/dkhoConfigVersion.cmake COMPATIBILITY SameMajorVersion)

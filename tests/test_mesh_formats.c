@@ -198,6 +198,7 @@ static void spellings(void **state) {
 static const bad_file bad[] = {
     {"stl", "", "expected \"solid\", or a binary file"},
     {"stl", "hello", "found \"hello\", expected \"solid\""},
+    {"stl", "solid", "the file ends, expected facet or endsolid"},
     {"stl", "solid\n" ONE, "the file ends, expected facet or endsolid"},
     {"stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0\nendloop",
      "vertex: found \"endloop\", expected a number"},

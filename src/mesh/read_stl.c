@@ -80,9 +80,9 @@ static dkho_status read_solid(raw *m, scan *s, int32_t solid) {
 static dkho_status read_ascii(raw *m, scan *s) {
   int32_t solid = 0;
   for (scan_space(s); scan_left(s); scan_space(s)) {
-    scan line;
     TRY(expect_word(s, "solid"));
-    scan_line(s, &line, 0);
+    scan line = *s;
+    if (!scan_line(s, &line, 0)) return scan_fail(s, "the file ends, expected facet or endsolid");
     scan_space(&line);
     while (scan_left(&line) && scan_is_space(line.bytes[line.size - 1])) line.size--;
     TRY(raw_group(m, 2, ++solid, (scan_view){(const char *)line.bytes + line.at, scan_left(&line)}));
