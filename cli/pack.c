@@ -8,10 +8,10 @@ static int run_check(int argc, char **argv);
 const verb verb_pack = {
     "pack",
     "pack a finished run into a small model file with a card",
-    "RUN -o NAME.st [--data FILE]",
+    "RUN -o NAME.st [--data FILE] [--table]",
     "Writes the selected model of a run on benchmark data without its mesh, which is regenerated when the file is\n"
-    "loaded. Also writes NAME.json, the card (data, configuration, metrics, baselines, hash), and README.md with one row\n"
-    "per card in the folder; a README.md that dkho did not write is left alone.\n\n"
+    "loaded, and NAME.json, its card (data, configuration, metrics, baselines, hash). With --table also README.md, with one\n"
+    "row per card in the folder; a README.md that dkho did not write is kept.\n\n"
     "  dkho pack runs/flux -o models/flux.st\n"
     "  dkho predict models/flux.st --data darcy.st -o fields.st",
     run_pack,
@@ -27,9 +27,11 @@ const verb verb_check = {
 
 static int run_pack(int argc, char **argv) {
   const char *data = NULL, *out = NULL;
+  int table = 0;
   const opt opts[] = {
       {"-o", OPT_TEXT, &out, "NAME.st", "the file to write (required)"},
       {"--data", OPT_TEXT, &data, "FILE", "the data set (default: the run's own path)"},
+      {"--table", OPT_FLAG, &table, NULL, "README.md too: a table of all cards in the folder"},
       {0},
   };
   common shared;
@@ -39,7 +41,11 @@ static int run_pack(int argc, char **argv) {
   if (nargs != 1 || !out) return misuse(&verb_pack, "expected one run and -o NAME.st");
   dkho_status status = dkho_model_pack(args[0], data, out, shared.force, (int)shared.threads, &card);
   meter_end();
-  if (status != DKHO_OK) return failed();
+  if (status == DKHO_OK && table) status = dkho_model_table(out);
+  if (status != DKHO_OK) {
+    dkho_text_free(card);
+    return failed();
+  }
   if (shared.json) {
     print_json(card);
     return EXIT_DONE;

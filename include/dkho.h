@@ -72,8 +72,9 @@ DKHO_API dkho_status dkho_complex_planar(dkho_complex **out, double half, int ho
                                          double h_near, double h_far, double near, double far, int64_t interior);
 /* A torus about z: a periodic nu × nv grid on the radii, each quad cut in two. */
 DKHO_API dkho_status dkho_complex_torus(dkho_complex **out, double major, double minor, int nu, int nv);
-/* From arrays: n0 points of gdim (2 or 3) coordinates, `tops` simplices of dim+1 vertices. All is copied. Edges of a surface are
- * numbered as they are met walking the triangles, those of a body lexicographically (as all are in meshes read from files). */
+/* From arrays: n0 points of gdim (2 or 3) coordinates, `tops` simplices of dim+1 vertices. All is copied. Simplices between points and
+ * tops are numbered in lexicographic order of their vertices, as in meshes read from files. (The benchmarks' surfaces keep an
+ * order of their own, in which edges are met walking the triangles.) */
 DKHO_API dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0, const double *x, int dim,
                                         int64_t tops, const int32_t *top);
 /* From a file: a complex or data set of ours, or a mesh file (docs/FORMATS.md lists the formats). */
@@ -298,10 +299,11 @@ DKHO_API dkho_status dkho_bench_scaling(const char *size, int64_t largest, int t
 typedef struct dkho_model dkho_model;
 DKHO_API dkho_status dkho_model_load(dkho_model **out, const char *path); /* a model file or a run directory */
 /* Packs the selected model of a finished run on benchmark data into a small file NAME.st, and writes its card NAME.json (data,
- * configuration, result, rows to compare with, hash) and the folder's README.md, unless somebody else wrote that. data NULL: the path
- * in config.json. json (may be NULL): the card. */
+ * configuration, result, rows to compare with, hash). data NULL: the path in config.json. json (may be NULL): the card. */
 DKHO_API dkho_status dkho_model_pack(const char *run, const char *data, const char *path, int force, int threads,
                                      char **json);
+/* Writes README.md in the folder of a packed model: a table of all cards there. One that somebody else wrote is refused. */
+DKHO_API dkho_status dkho_model_table(const char *path);
 /* Makes a few test samples of a packed model again, predicts them, and compares the errors with those it remembers and the file
  * with its card, if that is beside it; an error says what differs. json (may be NULL): {"model", "file", "samples", "expected",
  * "found"}. */

@@ -30,4 +30,7 @@ readelf -d "$lib/libdkho.so" | grep 'SONAME.*libdkho.so.0' >"$work/found"
 others=$(nm -D --defined-only "$lib/libdkho.so" | awk '{print $3}' | grep -v '^dkho_' || true)
 if [ -n "$others" ] && [ -z "$san" ]; then echo "exported beside dkho_*: $others"; exit 1; fi
 "$work/tree/bin/dkho" --version
+for page in man/man1/dkho.1 man/man1/dkho-mesh.1 bash-completion/completions/dkho zsh/site-functions/_dkho fish/vendor_completions.d/dkho.fish; do
+  [ -s "$work/tree/share/$page" ] || { echo "not installed: $page"; exit 1; }
+done
 echo "1 passed, 0 failed"

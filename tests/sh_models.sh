@@ -9,6 +9,7 @@ cd "$work"
 "$dkho" train --data data.st --target 1 --h 8 --layers 2 --epochs 2 -o run --quiet >/dev/null
 mkdir models
 "$dkho" pack run -o models/a.st --quiet >/dev/null
+[ "$(ls models)" = $'a.json\na.st' ] # what was asked for, and nothing else
 refused() { # words command…
   local words=$1; shift
   if "$@" >/dev/null 2>err; then echo "accepted: $*"; exit 1; fi
@@ -17,6 +18,7 @@ refused() { # words command…
 # the packed file does what the run does, without the run or its data, and stays what it is when saved again
 "$dkho" check models/a.st | grep 'as its card says' >found
 "$dkho" info models/a.st | grep 'best_epoch' >found
+"$dkho" pack run -o models/a.st --force --table --quiet >/dev/null
 grep -q '^| a | torus q |' models/README.md
 [ "$(stat -c %s models/a.st)" -lt "$(($(stat -c %s run/best.st) / 4))" ]
 "$dkho" predict run --data data.st -o of_run.st --quiet >/dev/null
@@ -30,13 +32,13 @@ grep -qF '"of \"it\".st"' found
 scores() { "$dkho" eval "$@" | tail -n +2 | grep -v ', s '; } # without the clock
 diff <(scores models/a.st --data data.st) <(scores run)
 refused 'name the data set' "$dkho" eval models/a.st
-refused 'is there already' "$dkho" pack run -o models/a.st
+refused 'exists already; it is kept (--force replaces it)' "$dkho" pack run -o models/a.st
 refused 'ends in .st' "$dkho" pack run -o models/a.bin
 # what others wrote beside it is left alone, and a card is kept until there is another
 mkdir own && echo mine >own/README.md && echo '[]' >own/list.json && echo '{' >own/broken.json && cp own/list.json own/b.json
-refused 'own/b.json: is there already' "$dkho" pack run -o own/b.st
+refused 'own/b.json: exists already' "$dkho" pack run -o own/b.st
 refused 'no finished run\|nowhere' "$dkho" pack nowhere -o models/a.st --force
-"$dkho" pack run -o own/a.st --quiet >/dev/null
+refused 'own/README.md: was written by somebody else' "$dkho" pack run -o own/a.st --table --quiet
 [ "$(cat own/README.md)" = mine ]
 cmp own/list.json own/b.json
 grep -q hash models/a.json

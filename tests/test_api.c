@@ -137,6 +137,14 @@ static void test_build(void **state) {
   assert_int_equal(dkho_complex_count(c, 1), 5);
   assert_memory_equal(dkho_complex_vertices(c, 2), halves, sizeof halves);
   assert_memory_equal(dkho_complex_points(c), square, sizeof square);
+  /* the edges stand as in a file with the same mesh: by their vertices, not as they are met */
+  static const int32_t turned[6] = {2, 3, 0, 0, 1, 2}, edges[10] = {0, 1, 0, 2, 0, 3, 1, 2, 2, 3};
+  dkho_complex_free(c);
+  FINE(dkho_complex_build(&c, 2, 4, square, 2, 2, turned));
+  assert_memory_equal(dkho_complex_vertices(c, 1), edges, sizeof edges);
+  dkho_complex_free(c);
+  FINE(dkho_complex_build(&c, 2, 4, square, 2, 2, halves));
+  assert_memory_equal(dkho_complex_vertices(c, 1), edges, sizeof edges);
   /* beyond the degrees there is nothing */
   for (int k = -1; k <= 5; k += 4) {
     assert_int_equal(dkho_complex_count(c, k), 0);

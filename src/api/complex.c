@@ -55,7 +55,7 @@ dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0, const d
   *out = NULL;
   if (!x) return fail(DKHO_E_INPUT, "no coordinates of the points are given");
   if (!top) return fail(DKHO_E_INPUT, "no list of top simplices is given");
-  TRY(cx_build(&c, gdim, n0, x, dim, tops, top, dim == 3 ? CX_LEX : CX_APPEARANCE));
+  TRY(cx_build(&c, gdim, n0, x, dim, tops, top, CX_LEX));
   return api_wrap(out, c);
 }
 

@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "study/bench.h"
 #include "study/cost.h"
+#include "study/card.h"
 #include "study/pack.h"
 #include "study/study.h"
 
@@ -64,6 +65,10 @@ dkho_status dkho_model_pack(const char *run, const char *data, const char *path,
   if (json) *json = NULL;
   dkho_status s = pack_model(run, data, path, force, threads, &card);
   return hand_over(s, card, json);
+}
+
+dkho_status dkho_model_table(const char *path) {
+  return card_index(path);
 }
 
 dkho_status dkho_model_check(const char *path, int threads, char **json) {

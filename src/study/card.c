@@ -142,7 +142,7 @@ dkho_status card_index(const char *model) {
   snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - model) : 1, slash ? model : ".");
   if (snprintf(path, sizeof path, "%s/README.md", dir) >= PATH_LIMIT)
     return fail(DKHO_E_INPUT, "%s: the name of the folder is too long", dir);
-  if (!index_is_ours(path)) return DKHO_OK;
+  if (!index_is_ours(path)) return fail(DKHO_E_EXISTS, "%s: was written by somebody else; it is kept", path);
   table *t = NULL;
   TRY(table_open(&t, COLUMNS, "llrlrrrrrrl", head));
   dkho_status s = fill(t, dir);

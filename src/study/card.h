@@ -8,7 +8,7 @@
 dkho_status card_path(const char *model, char *out);
 /* Content hash and length of the model file, as {"hash", "bytes"}. */
 dkho_status card_file(const char *model, json_t **out);
-/* DIR/README.md: one row for every card in the folder of `model`. */
+/* DIR/README.md: one row for every card in the folder of `model`. One that was not written so is not replaced. */
 dkho_status card_index(const char *model);
 
 #endif

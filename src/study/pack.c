@@ -320,7 +320,6 @@ static dkho_status write_card(const char *run, const char *data, const char *pat
   TRY_GOTO(take_kept_cost(run, honest));
   card = json_pack("{s:O, s:O, s:O, s:O}", "file", file, "training", training, "machine", manifest, "honest", honest);
   TRY_GOTO(config_save_json(json_incref(card), card_name, 1));
-  TRY_GOTO(card_index(path));
   if (out) *out = json_incref(card);
 done:
   json_decref(file);
@@ -338,7 +337,7 @@ dkho_status pack_model(const char *run, const char *data, const char *path, int 
   dkho_status s;
   TRY_GOTO(card_path(path, name));
   if (!force && (file_exists(path) || file_exists(name))) {
-    s = fail(DKHO_E_EXISTS, "%s: is there already", file_exists(path) ? path : name);
+    s = fail(DKHO_E_EXISTS, "%s: exists already; it is kept", file_exists(path) ? path : name);
     goto done;
   }
   TRY_GOTO(opened_model(&r, run, data, threads));
