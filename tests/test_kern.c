@@ -493,9 +493,19 @@ static void matrix_column_case(const kern *k, int rows, int n) {
   kern_ref.row_norm_back(rows, n, x, gain, g, 0, NULL, sr);
   k->col_sum(rows, n, 0.3F, x, s);
   kern_ref.col_sum(rows, n, 0.3F, x, sr);
-  k->col_dot(rows, n, x, g, s + n);
-  kern_ref.col_dot(rows, n, x, g, sr + n);
+  k->col_dot(rows, n, x, NULL, g, s + n);
+  kern_ref.col_dot(rows, n, x, NULL, g, sr + n);
   assert_close("sums of columns", k, 2 * w, s, sr, 5e-5);
+  k->col_dot(rows, n, x, shift, g, s);
+  kern_ref.col_dot(rows, n, x, shift, g, sr);
+  k->col_dot(rows, n, x, shift, NULL, s + n);
+  kern_ref.col_dot(rows, n, x, shift, NULL, sr + n);
+  assert_close("centred sums of columns", k, 2 * w, s, sr, 5e-5);
+  for (int add = 0; add < 2; add++) {
+    k->col_affine(rows, n, x, shift, gain, s, add, y);
+    kern_ref.col_affine(rows, n, x, shift, gain, sr, add, yr);
+    assert_close("col_affine", k, e, y, yr, 1e-4);
+  }
   void *all[] = {x, g, y, yr, gain, shift, s, sr};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);
 }

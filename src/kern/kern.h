@@ -188,8 +188,12 @@ typedef struct kern {
   void (*row_norm_back)(int64_t rows, int n, const real *x, const real *gain, const real *gy, int add, real *gx,
                         real *sums);
   void (*col_sum)(int64_t rows, int n, real a, const real *x, real *sum);                 /* sum += a Σ_r x_r */
-  void (*col_dot)(int64_t rows, int n, const real *x, const real *y, real *sum);          /* sum += Σ_r x_r ⊙ y_r */
   void (*col_scale)(int64_t rows, int n, const real *s, const real *x, int add, real *y); /* y_r = s ⊙ x_r */
+  /* sum += Σ_r (x_r - centre) ⊙ y_r; centre NULL is zero, y NULL is x_r - centre again. */
+  void (*col_dot)(int64_t rows, int n, const real *x, const real *centre, const real *y, real *sum);
+  /* y_r = (x_r - centre) ⊙ scale + shift. */
+  void (*col_affine)(int64_t rows, int n, const real *x, const real *centre, const real *scale, const real *shift,
+                     int add, real *y);
   /* y_i = Σ_p val[p] x[col[p]], rows i = first … last-1 of a, n columns. */
   void (*gather)(const kern_csr *a, int64_t first, int64_t last, int n, const real *x, int add, real *y);
 

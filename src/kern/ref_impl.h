@@ -12,7 +12,9 @@ void ref_row_norm(int64_t rows, int n, const real *x, const real *gain, const re
 void ref_row_norm_back(int64_t rows, int n, const real *x, const real *gain, const real *gy, int add, real *gx,
                        real *sums);
 void ref_col_sum(int64_t rows, int n, real a, const real *x, real *sum);
-void ref_col_dot(int64_t rows, int n, const real *x, const real *y, real *sum);
+void ref_col_dot(int64_t rows, int n, const real *x, const real *centre, const real *y, real *sum);
+void ref_col_affine(int64_t rows, int n, const real *x, const real *centre, const real *scale, const real *shift,
+                    int add, real *y);
 void ref_col_scale(int64_t rows, int n, const real *s, const real *x, int add, real *y);
 void ref_gather(const kern_csr *a, int64_t first, int64_t last, int n, const real *x, int add, real *y);
 void ref_unary(kern_fn f, size_t n, real a, real b, const real *x, real *y);

@@ -75,12 +75,24 @@ void ref_col_sum(int64_t rows, int n, real a, const real *x, real *sum) {
   }
 }
 
-void ref_col_dot(int64_t rows, int n, const real *x, const real *y, real *sum) {
+void ref_col_dot(int64_t rows, int n, const real *x, const real *centre, const real *y, real *sum) {
   for (int i = 0; i < n; i++) {
     double s = (double)sum[i];
-    for (int64_t r = 0; r < rows; r++) s += (double)x[r * n + i] * (double)y[r * n + i];
+    for (int64_t r = 0; r < rows; r++) {
+      double d = (double)x[r * n + i] - (centre ? (double)centre[i] : 0);
+      s += d * (y ? (double)y[r * n + i] : d);
+    }
     sum[i] = (real)s;
   }
+}
+
+void ref_col_affine(int64_t rows, int n, const real *x, const real *centre, const real *scale, const real *shift,
+                    int add, real *y) {
+  for (int64_t r = 0; r < rows; r++)
+    for (int i = 0; i < n; i++) {
+      double d = ((double)x[r * n + i] - (double)centre[i]) * (double)scale[i] + (double)shift[i];
+      y[r * n + i] = (real)(old(add, y + r * n + i) + d);
+    }
 }
 
 void ref_col_scale(int64_t rows, int n, const real *s, const real *x, int add, real *y) {

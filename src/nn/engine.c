@@ -1,32 +1,9 @@
 /* engine.c: lanes, groups and their fixed order; see engine.h. */
-#include "nn/engine.h"
-
-#include "nn/block.h"
-#include "nn/plan.h"
+#include "nn/engine_impl.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-
-struct engine {
-  const tape *t;
-  plan plan;
-  engine_mode mode;
-  var loss;
-  pool *pool;
-  const kern *kernels;
-  int lanes;
-  lane *lane;    /* one per worker */
-  lane shared;   /* STEP level */
-  int64_t slabs; /* gradient slabs, one per group */
-  real *slab;    /* slabs × plan.slab_size */
-  int bound;
-  arena mem;
-};
-
-static real *slab_of(const engine *e, int64_t group) {
-  return e->slab + group * e->plan.slab_size;
-}
 
 /* memory NULL: a lane of the step alone. */
 static dkho_status lane_init(engine *e, lane *l, real *memory, int64_t partial) {
@@ -52,6 +29,15 @@ static dkho_status lane_init(engine *e, lane *l, real *memory, int64_t partial) 
   return DKHO_OK;
 }
 
+dkho_status engine_add_lane(engine *e, lane *l, int64_t partial) {
+  real *memory;
+  if (!ARENA_NEW(&e->mem, memory, e->plan.lane_size)) return DKHO_E_MEMORY;
+  TRY(lane_init(e, l, memory, partial));
+  for (var v = 0; v < e->t->vars; v++)
+    if (e->t->var[v].level == LEVEL_STEP) l->val[v] = e->shared.val[v];
+  return DKHO_OK;
+}
+
 static dkho_status engine_build(engine *e) {
   const plan *p = &e->plan;
   real *step;
@@ -59,16 +45,12 @@ static dkho_status engine_build(engine *e) {
   if (!ARENA_NEW(&e->mem, step, p->step_size) || !ARENA_NEW(&e->mem, e->lane, e->lanes)) return DKHO_E_MEMORY;
   TRY(lane_init(e, &e->shared, NULL, p->step_partial));
   e->shared.pool = e->pool;
+  for (var v = 0; v < e->t->vars; v++)
+    if (e->t->var[v].level == LEVEL_STEP && p->value_at[v] >= 0)
+      e->shared.val[v] = e->shared.out[v] = step + p->value_at[v];
   for (int i = 0; i < e->lanes; i++) {
-    real *memory;
-    if (!ARENA_NEW(&e->mem, memory, p->lane_size)) return DKHO_E_MEMORY;
-    TRY(lane_init(e, &e->lane[i], memory, i == 0 && wide ? p->partial_all : p->partial_one));
+    TRY(engine_add_lane(e, &e->lane[i], i == 0 && wide ? p->partial_all : p->partial_one));
     e->lane[i].index = i;
-  }
-  for (var v = 0; v < e->t->vars; v++) {
-    if (e->t->var[v].level != LEVEL_STEP || p->value_at[v] < 0) continue;
-    e->shared.val[v] = e->shared.out[v] = step + p->value_at[v];
-    for (int i = 0; i < e->lanes; i++) e->lane[i].val[v] = step + p->value_at[v];
   }
   e->slabs = e->mode == ENGINE_TRAIN ? ENGINE_GROUPS : 0;
   return ARENA_NEW(&e->mem, e->slab, e->slabs * p->slab_size) ? DKHO_OK : DKHO_E_MEMORY;
@@ -163,12 +145,11 @@ const real *lane_grad(const lane *l, var v) {
   return l->grad[v];
 }
 
-static void run_forward(const engine *e, const lane *l) {
-  for (int s = 0; s < e->plan.runs; s++) run_ops_forward(&e->plan.run[s], l);
+void engine_forward(const engine *e, const lane *l, int first, int last) {
+  for (int s = first; s < last; s++) run_ops_forward(&e->plan.run[s], l);
 }
 
-/* Clears the cotangents that get their first contribution in this run and are not written by it. */
-static void clear_cotangents(const engine *e, const row_run *r, const lane *l) {
+void engine_clear(const engine *e, const row_run *r, const lane *l) {
   for (int s = 0; s < r->count; s++) {
     int i = r->op[s];
     const op *o = &e->t->op[i];
@@ -182,17 +163,14 @@ static void clear_cotangents(const engine *e, const row_run *r, const lane *l) {
   }
 }
 
-/* From g_loss = weight down. */
-static void run_backward(const engine *e, const lane *l, double weight) {
-  l->grad[e->loss][0] = (real)weight;
-  for (int s = e->plan.runs - 1; s >= 0; s--) {
-    clear_cotangents(e, &e->plan.run[s], l);
+void engine_backward(const engine *e, const lane *l, int first, int last) {
+  for (int s = last - 1; s >= first; s--) {
+    engine_clear(e, &e->plan.run[s], l);
     run_ops_backward(e, &e->plan.run[s], l);
   }
 }
 
-/* Points the cotangents of parameters and STEP values at a slab. */
-static void aim(const engine *e, const lane *l, real *slab) {
+void engine_aim(const engine *e, const lane *l, real *slab) {
   const tape *t = e->t;
   for (var v = 0; v < t->vars; v++) {
     if (!e->plan.grad[v] || t->var[v].level != LEVEL_STEP) continue;
@@ -201,29 +179,26 @@ static void aim(const engine *e, const lane *l, real *slab) {
   }
 }
 
-typedef struct {
-  engine *e;
-  const engine_batch *b;
-  double weight, *loss;
-  int64_t groups;
-  int64_t bad[ENGINE_GROUPS]; /* place in the batch of the first sample that spoiled the group's gradient, -1: none */
-  double sum[ENGINE_GROUPS];
-} gradient_job;
-
 static long long number_of(const engine_batch *b, int64_t i) {
   return (long long)(b->number ? b->number[i] : i);
+}
+
+dkho_status engine_take_loss(gradient_job *j, const lane *l, int64_t group, int64_t i) {
+  double loss = (double)l->val[j->e->loss][0];
+  if (!isfinite(loss)) return fail(DKHO_E_NONFINITE, "loss of sample %lld is %g", number_of(j->b, i), loss);
+  if (j->loss) j->loss[i] = loss;
+  j->sum[group] += loss;
+  l->grad[j->e->loss][0] = (real)j->weight;
+  return DKHO_OK;
 }
 
 static dkho_status run_sample(gradient_job *j, const lane *l, int64_t group, int64_t i) {
   engine *e = j->e;
   TRY(j->b->fill(j->b->ctx, l, i));
-  run_forward(e, l);
-  double loss = (double)l->val[e->loss][0];
-  if (!isfinite(loss)) return fail(DKHO_E_NONFINITE, "loss of sample %lld is %g", number_of(j->b, i), loss);
-  if (j->loss) j->loss[i] = loss;
-  j->sum[group] += loss;
-  run_backward(e, l, j->weight);
-  if (j->bad[group] < 0 && !params_finite(slab_of(e, group), e->plan.slab_size)) j->bad[group] = i;
+  engine_forward(e, l, 0, e->plan.runs);
+  TRY(engine_take_loss(j, l, group, i));
+  engine_backward(e, l, 0, e->plan.runs);
+  if (j->bad[group] < 0 && !params_finite(engine_slab(e, group), e->plan.slab_size)) j->bad[group] = i;
   return j->b->take ? j->b->take(j->b->ctx, l, i) : DKHO_OK;
 }
 
@@ -231,9 +206,9 @@ static dkho_status group_task(void *ctx, size_t task, int worker) {
   gradient_job *j = ctx;
   int64_t g = (int64_t)task, i1 = (g + 1) * j->b->count / j->groups;
   const lane *l = &j->e->lane[worker];
-  real *slab = slab_of(j->e, g);
+  real *slab = engine_slab(j->e, g);
   memset(slab, 0, (size_t)j->e->plan.slab_size * sizeof *slab);
-  aim(j->e, l, slab);
+  engine_aim(j->e, l, slab);
   j->bad[g] = -1;
   j->sum[g] = 0;
   for (int64_t i = g * j->b->count / j->groups; i < i1; i++) TRY(run_sample(j, l, g, i));
@@ -250,18 +225,18 @@ enum { SLAB_CHUNK = 8192 };
 static dkho_status slab_task(void *ctx, size_t task, int worker) {
   const slab_job *j = ctx;
   int64_t i0 = (int64_t)task * SLAB_CHUNK, i1 = i0 + SLAB_CHUNK, n = j->e->plan.slab_size;
-  real *sum = slab_of(j->e, 0);
+  real *sum = engine_slab(j->e, 0);
   (void)worker;
   if (i1 > n) i1 = n;
   for (int64_t g = 1; g < j->groups; g++) {
-    const real *slab = slab_of(j->e, g);
+    const real *slab = engine_slab(j->e, g);
     for (int64_t i = i0; i < i1; i++) sum[i] += slab[i];
   }
   return DKHO_OK;
 }
 
 static void step_backward(engine *e) {
-  aim(e, &e->shared, slab_of(e, 0));
+  engine_aim(e, &e->shared, engine_slab(e, 0));
   for (int s = e->plan.step_ops - 1; s >= 0; s--) {
     const row_run alone = step_run(e, s);
     run_ops_backward(e, &alone, &e->shared);
@@ -271,13 +246,16 @@ static void step_backward(engine *e) {
 /* Names the first tensor of the summed gradient that is not finite, and the first sample that made a group so. */
 static dkho_status check_gradient(const engine *e, const gradient_job *j) {
   const params *p = e->t->p;
-  const real *g = slab_of(e, 0);
+  const real *g = engine_slab(e, 0);
   int64_t bad = -1;
   for (int64_t i = j->groups - 1; i >= 0; i--)
     if (j->bad[i] >= 0) bad = j->bad[i];
   for (int i = 0; i < p->count; i++) {
     int64_t at = p->list[i].offset - e->plan.first_param;
     if (at < 0 || at >= e->plan.last_param - e->plan.first_param || params_finite(g + at, p->list[i].count)) continue;
+    if (e->plan.barriers)
+      return fail(DKHO_E_NONFINITE, "gradient of %s is not finite in a batch that is normalised together",
+                  p->list[i].name);
     if (bad < 0) return fail(DKHO_E_NONFINITE, "gradient of %s is not finite: the sum overflows", p->list[i].name);
     return fail(DKHO_E_NONFINITE, "gradient of %s is not finite, first in sample %lld", p->list[i].name,
                 number_of(j->b, bad));
@@ -290,7 +268,10 @@ dkho_status engine_gradient(engine *e, const engine_batch *b, double weight, dou
   assert(e->mode == ENGINE_TRAIN && e->bound && b->count > 0);
   j.groups = b->count < ENGINE_GROUPS ? b->count : ENGINE_GROUPS;
   e->lane[0].pool = j.groups == 1 ? e->pool : NULL;
-  TRY(pool_run(j.groups == 1 ? NULL : e->pool, (size_t)j.groups, group_task, &j));
+  if (e->plan.barriers)
+    TRY(engine_mixed(&j));
+  else
+    TRY(pool_run(j.groups == 1 ? NULL : e->pool, (size_t)j.groups, group_task, &j));
   slab_job sum = {e, j.groups};
   TRY(pool_run(e->pool, (size_t)((e->plan.slab_size + SLAB_CHUNK - 1) / SLAB_CHUNK), slab_task, &sum));
   step_backward(e);
@@ -303,7 +284,7 @@ dkho_status engine_gradient(engine *e, const engine_batch *b, double weight, dou
 }
 
 void engine_add(const engine *e, real *g) {
-  const real *slab = slab_of(e, 0);
+  const real *slab = engine_slab(e, 0);
   for (int64_t i = e->plan.first_param; i < e->plan.last_param; i++) g[i] += slab[i - e->plan.first_param];
 }
 
@@ -316,7 +297,7 @@ static dkho_status predict_task(void *ctx, size_t task, int worker) {
   const predict_job *j = ctx;
   const lane *l = &j->e->lane[worker];
   TRY(j->b->fill(j->b->ctx, l, (int64_t)task));
-  run_forward(j->e, l);
+  engine_forward(j->e, l, 0, j->e->plan.runs);
   return j->b->take ? j->b->take(j->b->ctx, l, (int64_t)task) : DKHO_OK;
 }
 

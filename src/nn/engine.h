@@ -6,6 +6,9 @@
  * slabs are added in group order. A single sample is parallel over row blocks instead. Every sum has an order that does
  * not depend on the number of threads, in either mode: same bits for 1 or n threads.
  *
+ * A tape with barriers (tape.h) is trained with one lane per sample, all samples side by side from barrier to barrier, in
+ * the same groups. Only then a batch larger than any before asks for memory.
+ *
  * Buffers of values and cotangents share one plan by lifetime, laid out once at creation; a run allocates nothing. A
  * predicting engine has no cotangents at all. */
 #ifndef NN_ENGINE_H
@@ -31,7 +34,8 @@ void engine_bind(engine *e, const real *value);
 /* One sample in a lane. lane_input: where to write an INPUT (rows × cols), NULL when no root needs it. lane_value: a kept
  * variable, or an INPUT, after the run. lane_grad: cotangent of an INPUT with want_grad after training. */
 real *lane_input(const lane *l, var v);
-int lane_index(const lane *l); /* 0 … pool width - 1: names scratch of the caller; results must not depend on it */
+int lane_index(const lane *l); /* 0 … pool width - 1, in a callback: names scratch of the caller; results must not
+                                  depend on it */
 const real *lane_value(const lane *l, var v);
 const real *lane_grad(const lane *l, var v);
 
@@ -45,10 +49,10 @@ typedef struct engine_batch {
 } engine_batch;
 
 /* Training: loss[i] ← loss of the i-th sample of the batch (may be NULL), *mean ← weight · Σ loss in batch order,
- * g += weight · Σ_i ∂loss_i/∂θ (a slab of the table; live tensors only). weight is 1/B, or 1/(whole batch) when several
- * complexes share a batch. A loss or a gradient that is not finite gives DKHO_E_NONFINITE; the text names the tensor (or
- * the loss) and the sample; g is then to be thrown away. With g NULL the gradient stays in the engine until the next call, for engine_add:
- * g += it. */
+ * g += weight · Σ_i ∂loss_i/∂θ (a slab of the table; live tensors only; for states the change of their values, whatever
+ * the weight). weight is 1/B, or 1/(whole batch) when several complexes share a batch. A loss or a gradient that is not
+ * finite gives DKHO_E_NONFINITE; the text names the tensor (or the loss) and the sample; g is then to be thrown away. With
+ * g NULL the gradient stays in the engine until the next call, for engine_add: g += it. */
 dkho_status engine_gradient(engine *e, const engine_batch *b, double weight, double *loss, double *mean, real *g);
 void engine_add(const engine *e, real *g);
 /* Prediction: fill, forward, take, for every sample. */

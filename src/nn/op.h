@@ -22,6 +22,11 @@ static inline var op_fn(tape *t, unary_fn f, var x) {
 /* y = g ⊙ (x - mean)/√(var + 1e-5) + b over the channels of each row, biased variance; g, b [1 × C]. */
 var op_norm(tape *t, var x, var g, var b);
 
+/* The same over all rows of all samples of the batch, with NAME.g, NAME.b. In training by the moments of the batch (the
+ * samples of one call of engine_gradient), towards which the states NAME.mean and NAME.var move by a tenth (the variance by
+ * N - 1); in prediction by these states. See params_add_batch_norm. */
+var op_batch_norm(tape *t, const char *name, var x);
+
 /* y = Σ_i a_i x_i, all of one shape. */
 var op_sum(tape *t, int n, const double *a, const var *x);
 static inline var op_axpy(tape *t, double a, var x, var y) {

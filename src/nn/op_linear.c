@@ -86,9 +86,9 @@ static void scale_rows_backward(const op *o, const lane *l, int64_t r0, int64_t 
   if (gx) scale_rows(o, l, r0, r1, gy, op_adds(o, l, 1), gx);
   if (!partial) return;
   if (op_in(o, l, 0)->cols == 1)
-    l->k->col_dot(n, 1, x, gy, partial);
+    l->k->col_dot(n, 1, x, NULL, gy, partial);
   else
-    l->k->col_dot(r1 - r0, (int)op_out(o, l, 0)->cols, x, gy, partial);
+    l->k->col_dot(r1 - r0, (int)op_out(o, l, 0)->cols, x, NULL, gy, partial);
 }
 static const row_kind scale = {{"scale", NULL, NULL, 3, 0}, scale_rows_forward, scale_rows_backward, NULL};
 

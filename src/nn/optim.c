@@ -38,7 +38,7 @@ optim_config optim_defaults(optim_kind kind) {
 
 int optim_is_matrix(const optim_config *c, const param *q) {
   int64_t least = q->rows < q->cols ? q->rows : q->cols;
-  return q->live && !q->paired && c->kind != OPTIM_ADAMW && least >= 8;
+  return q->live && !q->state && !q->paired && c->kind != OPTIM_ADAMW && least >= 8;
 }
 
 dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, const real *value, pool *threads) {
@@ -79,7 +79,7 @@ static double square_sum(const param *q, const real *g) {
 double optim_norm(const params *p, const real *g) {
   double sum = 0;
   for (int i = 0; i < p->count; i++)
-    if (p->list[i].live) sum += square_sum(&p->list[i], g);
+    if (p->list[i].live && !p->list[i].state) sum += square_sum(&p->list[i], g);
   return sqrt(sum);
 }
 
@@ -105,6 +105,13 @@ static void follow(const optim *o, const param *q, const real *value) {
   for (int64_t i = q->offset; i < q->offset + q->count; i++) o->average[i] = keep * o->average[i] + fresh * value[i];
 }
 
+/* A state's change is g itself. */
+static void move_state(const optim_stride *s, const param *q) {
+  const optim *o = s->o;
+  for (int64_t i = q->offset; i < q->offset + q->count; i++) s->value[i] += s->g[i];
+  if (o->average) memcpy(o->average + q->offset, s->value + q->offset, (size_t)q->count * sizeof *s->value);
+}
+
 /* A tensor's step touches nothing of another's. */
 static dkho_status tensor_step(void *ctx, size_t i, int worker) {
   const optim_stride *s = ctx;
@@ -112,6 +119,7 @@ static dkho_status tensor_step(void *ctx, size_t i, int worker) {
   const param *q = &o->p->list[i];
   double *room = o->room + worker * o->room_each;
   if (!q->live) return DKHO_OK;
+  if (q->state) return move_state(s, q), DKHO_OK;
   if (!optim_is_matrix(&o->cfg, q))
     adamw(s, q);
   else if (o->cfg.kind == OPTIM_MUON)

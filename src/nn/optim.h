@@ -51,11 +51,11 @@ void optim_free(optim *o);
 /* Whether the optimiser treats this tensor as a matrix: Muon and SOAP do when both extents are ≥ 8. A thinner map has too few
  * directions for an orthogonal update, and its covariances stay singular. */
 int optim_is_matrix(const optim_config *c, const param *q);
-/* √Σ g² over live tensors, in double, in table order. */
+/* √Σ g² over live parameters, in double, in table order. */
 double optim_norm(const params *p, const real *g);
 /* One step with learning rate lr; *norm ← the gradient's norm before clipping (may be NULL). A gradient that is not finite
  * gives DKHO_E_NONFINITE, naming the tensor, and nothing is touched. SOAP may lack memory or convergence when it corrects its
- * bases: then the step is not to be used. */
+ * bases: then the step is not to be used. States move by what g holds for them; their average is their value. */
 dkho_status optim_step(optim *o, double lr, real *value, const real *g, double *norm);
 
 /* The odd polynomial iteration that carries the singular values of X (column-major rows × cols, in place, room for

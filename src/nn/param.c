@@ -86,6 +86,19 @@ void params_add_norm(params *p, const char *name, int64_t width) {
   params_add_vector(p, joined(full, name, ".b"), width, INIT_CONST, 0);
 }
 
+void params_add_state(params *p, const char *name, int64_t n, double start) {
+  int before = p->count;
+  params_add_vector(p, name, n, INIT_CONST, start);
+  if (p->count > before) p->list[before].state = 1;
+}
+
+void params_add_batch_norm(params *p, const char *name, int64_t width) {
+  char full[PARAM_NAME_MAX + 2];
+  params_add_norm(p, name, width);
+  params_add_state(p, joined(full, name, ".mean"), width, 0);
+  params_add_state(p, joined(full, name, ".var"), width, 1);
+}
+
 void params_add_modes(params *p, const char *name, int64_t modes, int64_t in, int64_t out) {
   int before = p->count;
   params_add(p, name, 3, (const int64_t[]){modes, 2 * in, out}, INIT_POSITIVE, 1 / ((double)in * (double)out));
@@ -99,8 +112,10 @@ dkho_status params_layout(params *p) {
   for (int i = 0; i < p->count; i++) {
     param *q = &p->list[i];
     q->offset = p->size;
-    p->total += q->paired ? q->count / 2 : q->count;
-    p->reals += q->count;
+    if (!q->state) {
+      p->total += q->paired ? q->count / 2 : q->count;
+      p->reals += q->count;
+    }
     p->size += (q->count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
   }
   return DKHO_OK;
@@ -114,7 +129,7 @@ int params_find(const params *p, const char *name) {
 
 int64_t params_live(const params *p) {
   int64_t n = 0;
-  for (int i = 0; i < p->count; i++) n += p->list[i].live ? p->list[i].count : 0;
+  for (int i = 0; i < p->count; i++) n += p->list[i].live && !p->list[i].state ? p->list[i].count : 0;
   return n;
 }
 

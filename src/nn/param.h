@@ -2,7 +2,9 @@
  *
  * A model declares its tensors once, in order; params_layout then fixes where each lives. Values, gradients, moments and
  * averages are all slabs: arrays of `size` reals with this layout, each tensor beginning on a cache line, the gaps zero.
- * The table holds no values: whoever trains or predicts owns the slabs. Declaring is straight-line code: the first
+ * The table holds no values: whoever trains or predicts owns the slabs. A state (the running moments of a batch norm) is a
+ * tensor that is learned without a gradient: it is stored and initialised as the others, but is no parameter; in a
+ * gradient slab its place holds the change that training asks for, which the optimiser adds as it is. Declaring is straight-line code: the first
  * failure sticks in `status`, later calls do nothing, params_layout reports it. */
 #ifndef NN_PARAM_H
 #define NN_PARAM_H
@@ -30,13 +32,14 @@ typedef struct param {
   param_init init;
   double scale;
   int paired; /* 1: pairs of its entries are complex numbers, each counted as one parameter */
+  int state;  /* 1: a state, see above */
   int live; /* 0: cannot influence the loss, so it has no gradient and the optimiser leaves it alone, decay included */
 } param;
 
 typedef struct params {
   int count, capacity;
   param *list;   /* owned */
-  int64_t total; /* number of parameters, dead ones included; a complex one counts once */
+  int64_t total; /* number of parameters, dead ones included; a complex one counts once; states do not count */
   int64_t reals; /* the same, a complex one counted as two */
   int64_t size;  /* length of a slab */
   dkho_status status;
@@ -50,6 +53,9 @@ void params_add(params *p, const char *name, int rank, const int64_t *shape, par
 void params_add_vector(params *p, const char *name, int64_t n, param_init init, double scale);
 void params_add_affine(params *p, const char *name, int64_t in, int64_t out, int bias);
 void params_add_norm(params *p, const char *name, int64_t width);
+/* A state of n entries, all = start. A batch norm: NAME.g, NAME.b [width] and the states NAME.mean (0), NAME.var (1). */
+void params_add_state(params *p, const char *name, int64_t n, double start);
+void params_add_batch_norm(params *p, const char *name, int64_t width);
 /* Complex matrices, one per mode, as the spectral operations want them: [modes × 2·in × out], real rows then imaginary ones; real
  * and imaginary parts uniform on [0, 1/(in·out)). */
 void params_add_modes(params *p, const char *name, int64_t modes, int64_t in, int64_t out);

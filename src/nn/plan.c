@@ -15,8 +15,9 @@ static dkho_status take_arrays(plan *p, const tape *t) {
       !ARENA_NEW(&p->mem, p->grad, t->vars) || !ARENA_NEW(&p->mem, p->value_at, t->vars) ||
       !ARENA_NEW(&p->mem, p->grad_at, t->vars) || !ARENA_NEW(&p->mem, p->first, t->vars) ||
       !ARENA_NEW(&p->mem, p->value_local, t->vars) || !ARENA_NEW(&p->mem, p->grad_local, t->vars) ||
-      !ARENA_NEW(&p->mem, p->run, t->ops) || !ARENA_NEW(&p->mem, p->run_of, t->ops) ||
-      !ARENA_NEW(&p->mem, p->scratch_at, t->ops) || !ARENA_NEW(&p->mem, p->fresh, t->ops))
+      !ARENA_NEW(&p->mem, p->run, t->ops) || !ARENA_NEW(&p->mem, p->barrier, t->ops) ||
+      !ARENA_NEW(&p->mem, p->run_of, t->ops) || !ARENA_NEW(&p->mem, p->scratch_at, t->ops) ||
+      !ARENA_NEW(&p->mem, p->fresh, t->ops))
     return DKHO_E_MEMORY;
   for (var v = 0; v < t->vars; v++)
     p->first[v] = -1, p->value_at[v] = p->grad_at[v] = p->value_local[v] = p->grad_local[v] = -1;
@@ -33,7 +34,7 @@ static dkho_status choose_ops(plan *p, const tape *t, engine_mode mode, var loss
   for (var v = 0; mode == ENGINE_PREDICT && v < t->vars; v++)
     if (t->var[v].keep) root[roots++] = v;
   assert(roots > 0);
-  tape_reach(t, roots, root, need_op, p->need);
+  tape_reach(t, mode == ENGINE_PREDICT, roots, root, need_op, p->need);
   for (int i = 0; i < t->ops; i++) {
     if (!need_op[i]) continue;
     if (t->op[i].level == LEVEL_STEP)
@@ -198,7 +199,7 @@ dkho_status plan_make(plan *p, const tape *t, engine_mode mode, var loss) {
   TRY(choose_ops(p, t, mode, loss));
   if (mode == ENGINE_TRAIN) mark_grads(p, t);
   place_steps(p, t);
-  TRY(plan_runs(p, t));
+  TRY(plan_runs(p, t, mode));
   TRY(plan_locals(p, t, mode == ENGINE_TRAIN ? loss : VAR_NONE));
   TRY(place_samples(p, t, loss, mode));
   mark_fresh(p, t);

@@ -17,7 +17,9 @@ typedef struct plan {
   int step_ops, sample_ops;
   int *step_op, *sample_op; /* indices into the tape, in order */
   int runs;
-  row_run *run;         /* of the sample operations, in order; rows 0: one whole operation */
+  row_run *run; /* of the sample operations, in order; rows 0: one whole operation */
+  int barriers;
+  int *barrier;         /* runs that are barriers, in training only */
   int *run_of;          /* t->ops: run of a sample operation, -1: none */
   uint8_t *back_op;     /* t->ops: some input wants a cotangent */
   uint8_t *need, *grad; /* t->vars: a root depends on it; it has a cotangent */
@@ -47,8 +49,8 @@ typedef struct life {
 } life;
 int64_t plan_pack(life *list, int64_t count, life *busy);
 
-/* plan_runs.c. Orders sample_op and fills run, run_of, scratch_at and the sizes of partial sums. */
-dkho_status plan_runs(plan *p, const tape *t);
+/* plan_runs.c. Orders sample_op and fills run, barrier, run_of, scratch_at and the sizes of partial sums. */
+dkho_status plan_runs(plan *p, const tape *t, engine_mode mode);
 /* Places what lives within one run: value_local, grad_local. */
 dkho_status plan_locals(plan *p, const tape *t, var loss);
 

@@ -16,7 +16,7 @@ typedef struct {
 static int is_ready(const scheduler *s, const op *o) {
   for (int j = 0; j < o->ins; j++) {
     const tape_var *x = &s->t->var[o->in[j]];
-    if (x->level == LEVEL_SAMPLE && x->maker >= 0 && !s->done[x->maker]) return 0;
+    if (x->level == LEVEL_SAMPLE && x->maker >= 0 && s->p->need[o->in[j]] && !s->done[x->maker]) return 0;
   }
   return 1;
 }
@@ -78,7 +78,7 @@ static void size_runs(plan *p, const tape *t) {
   }
 }
 
-dkho_status plan_runs(plan *p, const tape *t) {
+dkho_status plan_runs(plan *p, const tape *t, engine_mode mode) {
   scheduler s = {.p = p, .t = t};
   int *order;
   for (int i = 0; i < t->ops; i++) p->run_of[i] = -1;
@@ -90,6 +90,8 @@ dkho_status plan_runs(plan *p, const tape *t) {
   order_ops(&s, order);
   p->sample_op = order;
   size_runs(p, t);
+  for (int r = 0; mode == ENGINE_TRAIN && r < p->runs; r++)
+    if (t->op[p->run[r].op[0]].mixes) p->barrier[p->barriers++] = r;
   return DKHO_OK;
 }
 

@@ -1,6 +1,6 @@
 /* state.h: slabs and the optimiser as parts of a container, for weights and checkpoints.
  *
- * A slab becomes one tensor per parameter, "PREFIXname", with the parameter's shape; so weights (prefix "") can be read by
+ * A slab becomes one tensor per parameter or state, "PREFIXname", with the parameter's shape; so weights (prefix "") can be read by
  * name anywhere. Numbers are those of `real`: a float build refuses a double file, so a round trip keeps the bits. The
  * caller declares all parts, in the order in which it then writes them. */
 #ifndef NN_STATE_H

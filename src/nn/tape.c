@@ -178,14 +178,25 @@ op *tape_row_op(tape *t, const row_kind *kind, uint32_t whole, int ins, const va
   return o;
 }
 
-void tape_reach(const tape *t, int roots, const var *root, uint8_t *need_op, uint8_t *need_var) {
+op *tape_mix_op(tape *t, const mix_kind *kind, int ins, const var *in, int outs, const int64_t (*shape)[2],
+                size_t attr_bytes) {
+  op *o = tape_op(t, &kind->kind, ins, in, outs, shape, attr_bytes);
+  if (!o) return NULL;
+  assert(o->level == LEVEL_SAMPLE);
+  o->mixes = kind;
+  return o;
+}
+
+void tape_reach(const tape *t, int predicting, int roots, const var *root, uint8_t *need_op, uint8_t *need_var) {
   memset(need_op, 0, (size_t)t->ops);
   memset(need_var, 0, (size_t)t->vars);
   for (int i = 0; i < roots; i++) need_var[root[i]] = 1;
   for (int i = t->ops - 1; i >= 0; i--) {
     const op *o = &t->op[i];
+    uint32_t reads = predicting && o->mixes ? o->mixes->predict_in : OP_ALL;
     for (int j = 0; j < o->outs; j++) need_op[i] |= need_var[o->out[j]];
-    for (int j = 0; need_op[i] && j < o->ins; j++) need_var[o->in[j]] = 1;
+    for (int j = 0; need_op[i] && j < o->ins; j++)
+      if (reads >> j & 1) need_var[o->in[j]] = 1;
   }
 }
 
@@ -194,7 +205,7 @@ dkho_status tape_mark_live(const tape *t, var root, params *p) {
   TRY(t->status);
   uint8_t *need;
   if (!MEM_NEW(need, t->ops + t->vars)) return DKHO_E_MEMORY;
-  tape_reach(t, 1, &root, need, need + t->ops);
+  tape_reach(t, 0, 1, &root, need, need + t->ops);
   for (int i = 0; i < p->count; i++) p->list[i].live = 0;
   for (var v = 0; v < t->vars; v++)
     if (t->var[v].kind == VAR_PARAM && need[t->ops + v]) p->list[t->var[v].param].live = 1;

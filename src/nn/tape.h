@@ -14,9 +14,9 @@
  * What cannot reach a root (the loss in training, the kept variables in prediction) is never computed. The same walk
  * says which parameters are live.
  *
- * An operation that mixes samples (batch norm) is a barrier, and would fit in like this: the engine cuts the list of
- * sample operations at barriers, holds one lane per sample of the batch instead of one per thread, runs each segment for
- * all samples, and hands a barrier all lanes at once. Nothing below assumes that a sample's list is run in one go.
+ * An operation that mixes samples (batch norm) is a barrier (mix_kind below): in training the engine holds one lane per
+ * sample of the batch instead of one per thread, runs all samples up to the barrier, hands it all lanes at once, and goes
+ * on. In prediction there are no barriers: samples stay independent.
  *
  * Recording is straight-line code: the first failure sticks in the tape, later calls return VAR_NONE and do nothing, and
  * engine_create reports it. Shapes that do not fit are a programmer's mistake: assert. */
@@ -62,11 +62,22 @@ typedef struct row_kind {
   void (*rows_backward)(const op *o, const lane *l, int64_t r0, int64_t r1, real *partial);
   void (*prepare)(const op *o, const lane *l);
 } row_kind;
+/* A barrier. forward and backward, in training, get the lanes of all samples of the batch, in their order, and run in one
+ * thread: they should have little to do. In prediction kind.forward runs, for each sample alone, and reads the inputs
+ * marked in predict_in only. State tensors among the inputs: forward adds the change of their values to their cotangents
+ * in the first lane. */
+typedef struct mix_kind {
+  op_kind kind;
+  uint32_t predict_in;
+  void (*forward)(const op *o, int64_t count, const lane *l);
+  void (*backward)(const op *o, int64_t count, const lane *l);
+} mix_kind;
 #define OP_ALL 0xffffffffu
 
 struct op {
   const op_kind *kind;
   const row_kind *by_rows; /* NULL: a whole operation */
+  const mix_kind *mixes;   /* NULL: no barrier */
   var_level level;
   int ins, outs;
   var *in, *out;
@@ -115,8 +126,12 @@ op *tape_op(tape *t, const op_kind *kind, int ins, const var *in, int outs, cons
 op *tape_row_op(tape *t, const row_kind *kind, uint32_t whole, int ins, const var *in, int outs,
                 const int64_t (*shape)[2], size_t attr_bytes);
 
+/* A barrier, in the same way. */
+op *tape_mix_op(tape *t, const mix_kind *kind, int ins, const var *in, int outs, const int64_t (*shape)[2],
+                size_t attr_bytes);
+
 /* Operations from which a root is reached: need[i] = 1 (t->ops bytes); the same for variables (t->vars bytes). */
-void tape_reach(const tape *t, int roots, const var *root, uint8_t *need_op, uint8_t *need_var);
+void tape_reach(const tape *t, int predicting, int roots, const var *root, uint8_t *need_op, uint8_t *need_var);
 /* live ← 1 exactly for the tensors that the root depends on. */
 dkho_status tape_mark_live(const tape *t, var root, params *p);
 

@@ -4,52 +4,98 @@
 
 #include "kern/fast/plain.h"
 
-/* Columns c … c+left-1 (one vector): sum += a Σ_r x_r, or Σ_r x_r ⊙ y_r when y is given. Four sums run side by side. */
-INLINE void column_sum(int64_t rows, size_t n, size_t left, float a, const float *x, const float *y, float *sum) {
+/* One term of a sum over rows: x (PLAIN), (x - m) y (PAIR), (x - m)² (SQUARE), added to s. */
+typedef enum { PLAIN, PAIR, SQUARE } term_of_sum;
+INLINE vf add_term(term_of_sum what, vf x, vf m, const float *y, size_t left, vf s) {
+  if (what == PLAIN) return vadd(s, x);
+  vf d = vsub(x, m);
+  return vfma(d, what == PAIR ? load_some(y, left) : d, s);
+}
+
+/* Columns c … c+left-1 (one vector): sum += a Σ_r of the terms. Four sums run side by side. */
+INLINE void column_sum(term_of_sum what, int64_t rows, size_t n, size_t left, float a, const float *x, vf m,
+                       const float *y, float *sum) {
   vf s[4] = {vset(0), vset(0), vset(0), vset(0)};
   for (int64_t r = 0; r < rows; r += 4) UNROLL for (int k = 0; k < 4; k++) {
       if (r + k >= rows) break;
       size_t e = (size_t)(r + k) * n;
-      s[k] = y ? vfma(load_some(x + e, left), load_some(y + e, left), s[k]) : vadd(s[k], load_some(x + e, left));
+      s[k] = add_term(what, load_some(x + e, left), m, y + e, left, s[k]);
     }
   vf total = vadd(vadd(s[0], s[1]), vadd(s[2], s[3]));
   store_some(sum, left, vfma(vset(a), total, load_some(sum, left)));
 }
 
-/* Few columns: VL rows are VL·n numbers close together, whose place decides the column. */
-static void narrow_sum(int64_t rows, size_t n, float a, const float *x, const float *y, float *sum) {
-  enum { NARROW = 8 };
-  vf s[NARROW];
-  float lanes[NARROW * VL];
-  int64_t r = 0;
-  for (size_t k = 0; k < n; k++) s[k] = vset(0);
-  for (; r + VL <= rows; r += VL)
-    for (size_t k = 0; k < n; k++) {
-      size_t e = (size_t)r * n + k * VL;
-      s[k] = y ? vfma(vload(x + e), vload(y + e), s[k]) : vadd(s[k], vload(x + e));
-    }
+enum { NARROW = 8 };
+/* Few columns: VL rows are VL·n numbers close together, whose place decides the column; the rows left over are padded, so
+ * that their terms vanish. */
+INLINE void narrow_sum(term_of_sum what, int64_t rows, size_t n, float a, const float *x, const float *centre,
+                       const float *y, float *sum) {
+  float lanes[NARROW * VL] = {0}, mid[NARROW * VL], rest[2][NARROW * VL];
+  size_t each = n * VL, all = (size_t)rows * n, whole = all / each * each;
+  for (size_t e = 0; e < each; e++) mid[e] = centre ? centre[e % n] : 0;
+  memcpy(rest[0], what == PLAIN ? lanes : mid, each * sizeof *mid);
+  memcpy(rest[1], lanes, each * sizeof *lanes);
+  memcpy(rest[0], x + whole, (all - whole) * sizeof *x);
+  if (what == PAIR) memcpy(rest[1], y + whole, (all - whole) * sizeof *y);
+  for (size_t at = 0; at <= whole; at += each) {
+    const float *from = at < whole ? x + at : rest[0], *other = at < whole && what == PAIR ? y + at : rest[1];
+    for (size_t e = 0; e < each; e += VL)
+      vstore(lanes + e, add_term(what, vload(from + e), vload(mid + e), other + e, VL, vload(lanes + e)));
+  }
   float total[NARROW] = {0};
-  for (size_t k = 0; k < n; k++) vstore(lanes + k * VL, s[k]);
-  for (size_t e = 0; e < n * VL; e++) total[e % n] += lanes[e];
-  for (size_t e = (size_t)r * n; e < (size_t)rows * n; e++) total[e % n] += y ? x[e] * y[e] : x[e];
+  for (size_t e = 0; e < each; e++) total[e % n] += lanes[e];
   for (size_t k = 0; k < n; k++) sum[k] += a * total[k];
 }
 
-INLINE void column_sums(int64_t rows, int n, float a, const float *x, const float *y, float *sum) {
+INLINE void column_sums(term_of_sum what, int64_t rows, int n, float a, const float *x, const float *centre,
+                        const float *y, float *sum) {
   size_t w = (size_t)n;
-  if (n <= 8) {
-    narrow_sum(rows, w, a, x, y, sum);
+  if (n <= NARROW) {
+    narrow_sum(what, rows, w, a, x, centre, y, sum);
     return;
   }
-  for (size_t c = 0; c < w; c += VL) column_sum(rows, w, w - c, a, x + c, y ? y + c : NULL, sum + c);
+  for (size_t c = 0; c < w; c += VL)
+    column_sum(what, rows, w, w - c, a, x + c, centre ? load_some(centre + c, w - c) : vset(0), y + c, sum + c);
 }
 
 static void fast_col_sum(int64_t rows, int n, float a, const float *x, float *sum) {
-  column_sums(rows, n, a, x, NULL, sum);
+  column_sums(PLAIN, rows, n, a, x, NULL, x, sum);
 }
 
-static void fast_col_dot(int64_t rows, int n, const float *x, const float *y, float *sum) {
-  column_sums(rows, n, 1, x, y, sum);
+static void fast_col_dot(int64_t rows, int n, const float *x, const float *centre, const float *y, float *sum) {
+  if (y)
+    column_sums(PAIR, rows, n, 1, x, centre, y, sum);
+  else
+    column_sums(SQUARE, rows, n, 1, x, centre, x, sum);
+}
+
+/* n numbers of which centre, scale and shift are one vector that repeats. */
+INLINE void affine_by(vf centre, vf scale, vf shift, size_t n, const float *x, int add, float *y) {
+  for (size_t i = 0; i < n; i += VL) {
+    vf v = vfma(vsub(load_some(x + i, n - i), centre), scale, shift);
+    store_some(y + i, n - i, add ? vadd(v, load_some(y + i, n - i)) : v);
+  }
+}
+
+INLINE vf repeated(int n, const float *x) {
+  float all[VL];
+  for (int l = 0; l < VL; l++) all[l] = x[l % n];
+  return vload(all);
+}
+
+static void fast_col_affine(int64_t rows, int n, const float *x, const float *centre, const float *scale,
+                            const float *shift, int add, float *y) {
+  size_t w = (size_t)n;
+  if (VL % n == 0) {
+    affine_by(repeated(n, centre), repeated(n, scale), repeated(n, shift), (size_t)rows * w, x, add, y);
+    return;
+  }
+  for (int64_t r = 0; r < rows; r++, x += w, y += w)
+    for (size_t c = 0; c < w; c += VL) {
+      size_t left = w - c;
+      affine_by(load_some(centre + c, left), load_some(scale + c, left), load_some(shift + c, left),
+                left < VL ? left : VL, x + c, add, y + c);
+    }
 }
 
 /* y (+)= s ⊙ x on n numbers, s one vector that repeats. */
@@ -63,9 +109,7 @@ INLINE void scale_by(vf s, size_t n, const float *x, int add, float *y) {
 static void fast_col_scale(int64_t rows, int n, const float *s, const float *x, int add, float *y) {
   size_t w = (size_t)n;
   if (VL % n == 0) {
-    float repeated[VL];
-    for (int l = 0; l < VL; l++) repeated[l] = s[l % n];
-    scale_by(vload(repeated), (size_t)rows * w, x, add, y);
+    scale_by(repeated(n, s), (size_t)rows * w, x, add, y);
     return;
   }
   for (int64_t r = 0; r < rows; r++, x += w, y += w)
