@@ -183,6 +183,13 @@ static void spellings(void **state) {
       {"inp", INP "*ELEMENT, TYPE=CPE6\n5, 1, 2, 3, 4, 4, 4\n*ELSET, ELSET=x\nall, 5\n", 1, "x"},
       {"su2", SU2 "NELEM=1\n5 0 1 2\nNMARK= 1\nMARKER_TAG= rim\nMARKER_ELEMS= 1\n3 0 1\nSEND_RECV= 0\n", 1, NULL},
       {"su2", "% c\nNDIME = 2 % d\nNELEM= 1\n9 0 1 3 2 0\nNPOIN= 4 4\n0 0 0\n1 0 1\n0 1 2\n1 1 3\nNMARK= 0\n", 2, NULL},
+      {"off", "OFF3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", 1, NULL},
+      {"vtk",
+       VTK("ASCII",
+           GRID "CELLS 1 4\n3 0 1 2\nCELL_TYPES 1\n5\nPOINT_DATA 3\nVECTORS v float\n0 0 0 0 0 0 0 0 0\nMETADATA\nx\n\n"
+                "CELL_DATA 1\nFIELD f 1\nMETADATA\ny\n\nlabel 1 1 int\n3\nSCALARS s string\nwhat\n"),
+       1, "surface 3"},
+      {"inp", INP "*ELEMENT, TYPE=SAX1\n9, 1, 2\n*ELEMENT, TYPE=CIN3D8\n*ELEMENT, TYPE=S3\n5, 1, 2, 3\n", 1, NULL},
       {"node", "# c\n3 2 1 1\n1 0 0 5.5 1\n2 1 0 5.5 1\n3 0 1 5.5 1\n# d\n1 3 1\n1 1 2 3 4\n", 1, "surface 4"},
       {"node", "4 2 0 0\n0 0 0\n1 1 0\n2 0 1\n3 1 1\n2 3 0\n0 0 1 2\n1 1 3 2\n", 2, NULL},
   };
@@ -196,8 +203,12 @@ static void spellings(void **state) {
 }
 
 static const bad_file bad[] = {
-    {"stl", "", "expected \"solid\", or a binary file"},
-    {"stl", "hello", "found \"hello\", expected \"solid\""},
+    {"stl", "", "neither text that begins with \"solid\" nor binary"},
+    {"stl", "hello", "neither text that begins with \"solid\" nor binary"},
+    {"msh", "$NOD\n", "gmsh FILE -save -format msh41"},
+    {"msh", "(0 \"x\")", "meshio convert --input-format ansys"},
+    {"msh", "4 2 4\n0 0 1\n", "FreeFEM"},
+    {"inp", "*NGEN\n1, 5\n", "*NGEN: nodes and elements must be listed"},
     {"stl", "solid", "the file ends, expected facet or endsolid"},
     {"stl", "solid\n" ONE, "the file ends, expected facet or endsolid"},
     {"stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0\nendloop",
@@ -322,6 +333,42 @@ static void starved(void **state) {
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) check_starved(list[i]);
 }
 
+/* A binary file with bytes behind its facets, and one that begins like text. */
+static void stl_tails(void **state) {
+  (void)state;
+  size_t size;
+  unsigned char *bytes = slurp("torus_bin.stl", &size), *longer = calloc(size + 9, 1);
+  memcpy(longer, bytes, size);
+  for (int text = 0; text < 2; text++) {
+    cx *c;
+    if (text) memcpy(longer, "solid of bytes", 14);
+    assert_int_equal(mesh_read_memory(&c, longer, size + (text ? 0 : 9), "stl", "x", NULL, NULL), DKHO_OK);
+    assert_int_equal(c->n[2], 214);
+    cx_free(c);
+  }
+  free(bytes);
+  free(longer);
+}
+
+/* More groups than labels: the file is read, the rest counted. */
+static void many_groups(void **state) {
+  (void)state;
+  enum { N = 5000 };
+  char *text = malloc(64 * N), *at = text;
+  at += sprintf(at, MEDIT "Vertices %d\n0 0 0\n", N + 1);
+  for (int i = 0; i < N; i++) at += sprintf(at, "1 %d 0\n", i);
+  at += sprintf(at, "Triangles %d\n", N - 1);
+  for (int i = 0; i < N - 1; i++) at += sprintf(at, "1 %d %d %d\n", i + 2, i + 3, i + 1);
+  mesh_report r;
+  cx *c;
+  if (mesh_read_memory(&c, text, strlen(text), "mesh", "x", NULL, &r) != DKHO_OK) fail_msg("%s", dkho_error());
+  assert_int_equal(r.count[MESH_GROUPS], N - 1 - (CX_LABELS_MAX - 1));
+  assert_int_equal(c->labels, CX_LABELS_MAX);
+  mesh_report_free(&r);
+  cx_free(c);
+  free(text);
+}
+
 /* What is not read is told how to convert; half of a pair is told what is missing. */
 static void advice(void **state) {
   (void)state;
@@ -351,6 +398,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(formats_agree),     cmocka_unit_test(solids_agree), cmocka_unit_test(stl_is_merged),
       cmocka_unit_test(labels_of_formats), cmocka_unit_test(spellings),    cmocka_unit_test(malformed),
-      cmocka_unit_test(truncated),         cmocka_unit_test(starved),      cmocka_unit_test(advice)};
+      cmocka_unit_test(truncated),         cmocka_unit_test(starved),      cmocka_unit_test(advice),
+      cmocka_unit_test(stl_tails),         cmocka_unit_test(many_groups)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

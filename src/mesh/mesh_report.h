@@ -19,7 +19,8 @@
   X(MESH_LOOSE, "loose", "elements of lower dimension are no faces of the mesh and are dropped")                       \
   X(MESH_TURNED, "turned", "elements turned round to agree with the others")                                           \
   X(MESH_TWISTED, "twisted", "pieces of the surface cannot be oriented and stay as given")                             \
-  X(MESH_SHARED, "shared_groups", "entities are in several physical groups; the first counts")
+  X(MESH_SHARED, "shared_groups", "entities are in several physical groups; the first counts")                         \
+  X(MESH_GROUPS, "groups", "groups of elements beyond the 4095 that can be labels are left out")
 
 typedef enum mesh_repair {
 #define MESH_X(name, key, text) name,

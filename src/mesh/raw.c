@@ -96,7 +96,8 @@ dkho_status raw_group(raw *m, int dim, int32_t tag, scan_view name) {
     i += room;
   }
   clean[used] = 0;
-  if (m->names >= CX_LABELS_MAX) return fail(DKHO_E_FORMAT, "%s: more than %d named groups", m->file, CX_LABELS_MAX);
+  if (m->names >= CX_LABELS_MAX && !m->exact) return DKHO_OK; /* there are no more labels than these */
+  if (m->names >= CX_LABELS_MAX) return fail(DKHO_E_FORMAT, "%s: more than %d labels", m->file, CX_LABELS_MAX);
   void *block = m->name;
   int64_t room = m->names_room;
   TRY(raw_grow(&block, m->names, &room, sizeof *m->name));

@@ -39,16 +39,15 @@ static dkho_status gather(const raw *m, int k, table *t) {
     all[n++] = (group){k, last, 0};
   }
   qsort(all, (size_t)n, sizeof *all, by_group);
-  dkho_status s = DKHO_OK;
-  for (int64_t i = 0; i < n && s == DKHO_OK; i++) {
+  for (int64_t i = 0; i < n; i++) {
     if (i > 0 && all[i].tag == all[i - 1].tag) continue;
     if (t->count == CX_LABELS_MAX - 1)
-      s = fail(DKHO_E_FORMAT, "more than %d groups of elements", CX_LABELS_MAX - 1);
+      m->report->count[MESH_GROUPS]++;
     else
       t->group[t->count++] = all[i];
   }
   mem_free(all);
-  return s;
+  return DKHO_OK;
 }
 
 /* Groups of one name share a label: what they label differs in degree. */
@@ -94,7 +93,7 @@ static dkho_status label_of(const raw *m, const table *t, int k, int64_t element
   }
   group key = {k, tag, 0};
   const group *hit = bsearch(&key, t->group, (size_t)t->count, sizeof key, by_group);
-  *out = hit->label;
+  *out = hit ? hit->label : 0;
   return DKHO_OK;
 }
 

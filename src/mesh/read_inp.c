@@ -178,6 +178,11 @@ static dkho_status read_keyword(inp *f, scan *line) {
   if (!next_field(&head, &word)) return DKHO_OK;
   if (scan_is_any_case(word, "INCLUDE"))
     return scan_fail(line, "*INCLUDE: other files are not read; put their lines in its place");
+  static const char *const makers[] = {"NGEN", "NFILL", "NCOPY", "ELGEN", "ELCOPY"};
+  for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+    if (scan_is_any_case(word, makers[i]))
+      return scan_fail(line, "*%s: nodes and elements must be listed; those that Abaqus generates are not made",
+                       makers[i]);
   if (scan_is_any_case(word, "PART") && f->parts++)
     return scan_fail(line, "a second *PART: write the assembly as one part without instances");
   if (scan_is_any_case(word, "NODE")) return read_nodes(f);

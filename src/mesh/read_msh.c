@@ -70,6 +70,21 @@ dkho_status msh_end_of_line(scan *s) {
   return DKHO_OK;
 }
 
+/* What else is called .msh. */
+static dkho_status refuse_others(const scan *s) {
+  scan ahead = *s;
+  scan_view word;
+  int64_t count;
+  if (!scan_word(&ahead, &word)) return DKHO_OK;
+  if (scan_is(word, "$NOD"))
+    return scan_fail(s, "version 1 of Gmsh's format: gmsh FILE -save -format msh41 -o mesh.msh converts it");
+  if (word.p[0] == '(')
+    return scan_fail(s, "a Fluent mesh: meshio convert --input-format ansys FILE mesh.vtu converts it");
+  if (scan_view_int(word, &count))
+    return scan_fail(s, "a FreeFEM mesh? Its savemesh(Th, \"mesh.mesh\") writes Medit's format, which is read");
+  return DKHO_OK;
+}
+
 /* 2, 2.0, 2.1, 2.2 (also as 2.200000) have one layout; 4.0 and 4.1 differ. */
 static int version_of(scan_view word) {
   double v;
@@ -80,6 +95,7 @@ static int version_of(scan_view word) {
 static dkho_status format(msh *f) {
   scan_view word;
   int64_t type, size;
+  TRY(refuse_others(f->s));
   TRY(expect(f->s, "$MeshFormat"));
   scan before = *f->s;
   if (!scan_word(f->s, &word)) return scan_fail(f->s, "the file ends, expected the format version");

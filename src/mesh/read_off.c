@@ -34,6 +34,10 @@ static dkho_status header(scan *s, scan *line) {
   }
   *line = before;
   int64_t count;
+  if (word.n > 3 && memcmp(word.p, "OFF", 3) == 0 && scan_view_int((scan_view){word.p + 3, word.n - 3}, &count)) {
+    line->at += 3; /* "OFF490 518 0": the counts stick to the word */
+    return DKHO_OK;
+  }
   if (!scan_view_int(word, &count)) return scan_fail(&before, "found \"%.*s\", expected OFF", SCAN_SHOW(word));
   return DKHO_OK;
 }

@@ -93,17 +93,20 @@ static dkho_status read_ascii(raw *m, scan *s) {
   return DKHO_OK;
 }
 
-dkho_status read_stl(raw *m, scan *s) {
+/* Binary files may begin with "solid" too, so a size that fits decides; then text is what has no zero byte near its start. */
+static int is_text(const scan *s) {
   scan ahead = *s;
   scan_view word;
+  size_t n = scan_left(s) < 256 ? scan_left(s) : 256;
+  return !memchr(s->bytes + s->at, 0, n) && scan_word(&ahead, &word) && scan_is_any_case(word, "solid");
+}
+
+dkho_status read_stl(raw *m, scan *s) {
+  uint64_t size = scan_left(s), facets = 0;
   m->loose = 1;
-  /* Binary files may begin with "solid" too: their size decides. */
-  if (scan_left(s) >= HEADER + 4) {
-    uint64_t facets = scan_bits(s->bytes + s->at + HEADER, 4, 0);
-    if (scan_left(s) - HEADER - 4 == FACET * facets) return read_binary(m, s, (int64_t)facets);
-  }
-  if (!scan_word(&ahead, &word) || !scan_is_any_case(word, "solid"))
-    return scan_fail(s, "found \"%.*s\", expected \"solid\", or a binary file of 84 + 50 bytes per facet",
-                     SCAN_SHOW(word));
-  return read_ascii(m, s);
+  if (size >= HEADER + 4) facets = scan_bits(s->bytes + s->at + HEADER, 4, 0);
+  if (size != HEADER + 4 + FACET * facets && is_text(s)) return read_ascii(m, s);
+  if (size >= HEADER + 4 && (size - HEADER - 4) / FACET >= facets) return read_binary(m, s, (int64_t)facets);
+  return scan_fail(s, "neither text that begins with \"solid\" nor binary: %llu facets declared in %llu bytes",
+                   (unsigned long long)facets, (unsigned long long)size);
 }

@@ -28,7 +28,7 @@ void vtk_end(vtk *f);
 dkho_status vtk_keep(vtk_numbers *a, int64_t v);
 dkho_status vtk_integers(vtk *f, const char *field, int64_t count, scan_type t, vtk_numbers *out);
 
-/* After the word POINT_DATA or CELL_DATA. Looks for groups as long as it knows how long things are; nothing behind it is needed. */
+/* After the word POINT_DATA or CELL_DATA. Looks for groups as long as it can make sense of what is there; nothing of it is needed. */
 dkho_status vtk_attributes(vtk *f, scan *line, int cells);
 /* FIELD name arrays; each: name components tuples type, values. */
 dkho_status vtk_field(vtk *f, scan *line, int cells);

@@ -109,43 +109,81 @@ static dkho_status read_scalars(vtk *f, scan *line, int64_t n, int cells) {
   return read_array(f, name, n, components, t, cells);
 }
 
+static void pass_metadata(vtk *f) {
+  scan line;
+  while (scan_line(f->s, &line, 0)) {
+    scan_space(&line);
+    if (!scan_left(&line)) return;
+  }
+}
+
 dkho_status vtk_field(vtk *f, scan *line, int cells) {
   scan_view word;
   int64_t arrays, components, tuples;
   scan_word(line, &word);
   TRY(scan_int(line, "number of arrays", 0, INT32_MAX, &arrays));
-  for (int64_t i = 0; i < arrays; i++) {
+  for (int64_t i = 0; i < arrays;) {
     scan head;
     scan_view name = {0}, type = {0};
     scan_type t;
     if (!vtk_next_line(f, &head)) return scan_fail(f->s, "the file ends, expected an array");
     scan_word(&head, &name);
+    if (scan_is_any_case(name, "METADATA")) {
+      pass_metadata(f);
+      continue;
+    }
     TRY(scan_int(&head, "components of an array", 0, INT32_MAX, &components));
     TRY(scan_int(&head, "tuples of an array", 0, INT32_MAX, &tuples));
     scan_word(&head, &type);
     TRY(vtk_type(&head, type, &t));
     TRY(read_array(f, name, tuples, components, t, cells));
+    i++;
   }
+  return DKHO_OK;
+}
+
+/* NAME type of an attribute with a known number of components. */
+static dkho_status pass_vectors(vtk *f, scan *line, int64_t n, int64_t components) {
+  scan_view word = {0};
+  scan_type t;
+  scan_word(line, &word);
+  scan_word(line, &word);
+  TRY(vtk_type(line, word, &t));
+  return pass_values(f, "attribute", n * components, t);
+}
+
+/* One attribute of n points or cells, by its word. *more: it was one whose end is known. */
+static dkho_status read_attribute(vtk *f, scan_view word, scan *line, int64_t n, int cells, int *more) {
+  static const struct {
+    const char *name;
+    int components;
+  } known[] = {{"VECTORS", 3}, {"NORMALS", 3}, {"TENSORS", 9}};
+  *more = 1;
+  if (scan_is_any_case(word, "SCALARS")) return read_scalars(f, line, n, cells);
+  if (scan_is_any_case(word, "FIELD")) return vtk_field(f, line, cells);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (scan_is_any_case(word, known[i].name)) return pass_vectors(f, line, n, known[i].components);
+  *more = scan_is_any_case(word, "METADATA");
+  if (*more) pass_metadata(f);
   return DKHO_OK;
 }
 
 dkho_status vtk_attributes(vtk *f, scan *line, int cells) {
   int64_t n;
   scan_view word;
+  int more = 1;
   TRY(scan_int(line, "number of data", 0, INT32_MAX, &n));
-  while (vtk_next_line(f, line) && scan_word(line, &word)) {
-    if (scan_is_any_case(word, "SCALARS"))
-      TRY(read_scalars(f, line, n, cells));
-    else if (scan_is_any_case(word, "FIELD"))
-      TRY(vtk_field(f, line, cells));
-    else if (scan_is_any_case(word, "CELL_DATA") || scan_is_any_case(word, "POINT_DATA")) {
+  while (more && vtk_next_line(f, line) && scan_word(line, &word)) {
+    if (scan_is_any_case(word, "CELL_DATA") || scan_is_any_case(word, "POINT_DATA")) {
       cells = scan_is_any_case(word, "CELL_DATA");
       TRY(scan_int(line, "number of data", 0, INT32_MAX, &n));
-    } else if (!scan_is_any_case(word, "METADATA"))
-      break;
-    else
-      while (scan_line(f->s, line, 0) && (scan_space(line), scan_left(line))) continue;
+      continue;
+    }
+    dkho_status s = read_attribute(f, word, line, n, cells, &more);
+    if (s == DKHO_E_MEMORY) return s;
+    more &= s == DKHO_OK; /* what cannot be read here is no part of the mesh */
   }
+  vtk_end(f);
   f->s->at = f->s->size;
   return DKHO_OK;
 }

@@ -219,9 +219,7 @@ static dkho_status add_cells(reader *r, const piece *p, const block *b, const li
                          (long long)v, (long long)p->points);
       l->vert[j] = (int32_t)(first + v);
     }
-    int64_t tag = label ? label[i] : 0;
-    if (tag < 0 || tag > INT32_MAX)
-      return scan_fail(&p->label.text, "label: cell %lld has %lld, expected 0 or more", (long long)i, (long long)tag);
+    int64_t tag = label && label[i] > 0 && label[i] <= INT32_MAX ? label[i] : 0; /* -1 often says that there is none */
     int64_t type = l->types ? l->types[i] : poly_block[b - p->block].type;
     TRY(vtk_cell(r->mesh, &b->offsets.text, i, type, l->offsets[i] - start, l->vert + start, (int32_t)tag));
   }
@@ -263,6 +261,7 @@ static dkho_status label_names(reader *r) {
   char *text = NULL;
   const vtu_array *a = &r->names;
   if (!a->there || a->components != 1 || a->type.kind == 'f') return DKHO_OK;
+  r->mesh->exact = 1;
   dkho_status s = vtu_integers(&r->file, a, "label_names", a->tuples, &code);
   if (s == DKHO_OK && !MEM_NEW(text, a->tuples)) s = DKHO_E_MEMORY;
   for (int64_t i = 0, from = 0; s == DKHO_OK && i < a->tuples; i++) {
@@ -272,7 +271,6 @@ static dkho_status label_names(reader *r) {
     if (s == DKHO_OK) s = raw_group(r->mesh, -1, r->mesh->names + 1, (scan_view){text + from, (size_t)(i - from)});
     from = i + 1;
   }
-  r->mesh->exact = 1;
   mem_free(code);
   mem_free(text);
   return s;
