@@ -55,9 +55,10 @@ static dkho_status describe_complex(const dkho_complex *shape, json_t **out) {
   const cx *c = shape->c;
   int64_t betti[CX_DEGREES], relative[CX_DEGREES];
   cx_quality q;
-  TRY(dec_betti(c, betti));
-  TRY(dec_betti_relative(c, relative));
   TRY(cx_measure(c, &q));
+  TRY(dec_betti(c, betti));
+  memcpy(relative, betti, sizeof relative); /* the same where there is no boundary */
+  if (q.boundary_faces) TRY(dec_betti_relative(c, relative));
   json_t *quality = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:b, s:i}", "total_measure", q.total,
                               "min_angle", q.min_angle, "max_angle", q.max_angle, "worst_aspect", q.worst_aspect,
                               "edge_min", q.edge_min, "edge_mean", q.edge_mean, "edge_max", q.edge_max,
