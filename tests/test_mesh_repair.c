@@ -28,6 +28,7 @@ typedef struct {
   int points, cells, verts;
   double x[4096][3];
   int vert[16384], end[2048], type[2048], label[2048];
+  int faces, face[16384], face_end[2048]; /* of polyhedra */
 } grid;
 
 static int add_point(grid *g, double x, double y, double z) {
@@ -37,6 +38,7 @@ static int add_point(grid *g, double x, double y, double z) {
 }
 
 static void add_cell(grid *g, int type, int label, int n, const int *v) {
+  g->face_end[g->cells] = g->faces > 0 && type == 42 ? g->faces : -1;
   memcpy(g->vert + g->verts, v, (size_t)n * sizeof *v);
   g->verts += n;
   g->type[g->cells] = type;
@@ -61,6 +63,8 @@ static cx *read_grid(const grid *g, const mesh_options *o, mesh_report *r) {
   at = print_numbers(at, "<DataArray type='Int32' Name='connectivity'>", g->verts, g->vert);
   at = print_numbers(at, "<DataArray type='Int32' Name='offsets'>", g->cells, g->end);
   at = print_numbers(at, "<DataArray type='UInt8' Name='types'>", g->cells, g->type);
+  if (g->faces) at = print_numbers(at, "<DataArray type='Int32' Name='faces'>", g->faces, g->face);
+  if (g->faces) at = print_numbers(at, "<DataArray type='Int32' Name='faceoffsets'>", g->cells, g->face_end);
   at += sprintf(at, "</Cells><CellData>");
   at = print_numbers(at, "<DataArray type='Int32' Name='label'>", g->cells, g->label);
   sprintf(at, "</CellData></Piece></UnstructuredGrid></VTKFile>");
@@ -76,7 +80,7 @@ static int node(int i, int j, int k) {
 }
 
 /* A box of NX × NY × NZ cells whose points are numbered at random. `kind`: 0 hexahedra, 1 voxels, 2 each cut into two prisms, 3 each into six
- * pyramids over its centre, 4 all of them in turn. */
+ * pyramids over its centre, 4 polyhedra, 5 all of them in turn. */
 static void make_box(grid *g, int kind, uint64_t seed) {
   enum { NODES = (NX + 1) * (NY + 1) * (NZ + 1) };
   int64_t order[NODES];
@@ -92,7 +96,7 @@ static void make_box(grid *g, int kind, uint64_t seed) {
         memcpy(g->x[where[node(i, j, k)]], p, sizeof p);
       }
   for (int e = 0; e < NX * NY * NZ; e++) {
-    int i = e % NX, j = e / NX % NY, k = e / NX / NY, how = kind == 4 ? e % 4 : kind;
+    int i = e % NX, j = e / NX % NY, k = e / NX / NY, how = kind == 5 ? e % 5 : kind;
     int h[8] = {node(i, j, k),     node(i + 1, j, k),     node(i + 1, j + 1, k),     node(i, j + 1, k),
                 node(i, j, k + 1), node(i + 1, j, k + 1), node(i + 1, j + 1, k + 1), node(i, j + 1, k + 1)};
     for (int v = 0; v < 8; v++) h[v] = where[h[v]];
@@ -112,10 +116,17 @@ static void make_box(grid *g, int kind, uint64_t seed) {
       add_cell(g, 13, 1, 6, (int[]){h[a], h[b], h[c], h[a + 4], h[b + 4], h[c + 4]});
       add_cell(g, 13, 1, 6, (int[]){h[a], h[c], h[d], h[a + 4], h[c + 4], h[d + 4]});
     }
+    static const int side[6][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}, {0, 1, 5, 4}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
+    if (how == 4) {
+      g->face[g->faces++] = 6;
+      for (int f = 0; f < 6; f++) {
+        g->face[g->faces++] = 4;
+        for (int v = 0; v < 4; v++) g->face[g->faces++] = h[side[f][v]];
+      }
+      add_cell(g, 42, 1, 8, h);
+    }
     if (how == 3) {
       int m = add_point(g, i + 0.5, j + 0.5, k + 0.5 + 0.1 * (i + 0.5));
-      static const int side[6][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}, {0, 1, 5, 4},
-                                     {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
       for (int f = 0; f < 6; f++)
         add_cell(g, 14, 1, 5, (int[]){h[side[f][0]], h[side[f][1]], h[side[f][2]], h[side[f][3]], m});
     }
@@ -126,7 +137,7 @@ static void make_box(grid *g, int kind, uint64_t seed) {
 static void solids_conform(void **state) {
   (void)state;
   grid *g = malloc(sizeof *g);
-  for (int kind = 0; kind < 5; kind++)
+  for (int kind = 0; kind < 6; kind++)
     for (uint64_t seed = 0; seed < 5; seed++) {
       mesh_report r;
       make_box(g, kind, seed);

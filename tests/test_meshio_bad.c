@@ -95,6 +95,8 @@ static const bad_file text[] = {
 #define CON ARRAY("Int32", "connectivity", "", "0 1 2")
 #define OFS ARRAY("Int32", "offsets", "", "3")
 #define TYP ARRAY("UInt8", "types", "", "5")
+#define POLYHEDRON(faces, ends)                                                                                        \
+  ARRAY("UInt8", "types", "", "42") ARRAY("Int32", "faces", "", faces) ARRAY("Int32", "faceoffsets", "", ends)
 #define COMPRESSED(order, base64)                                                                                      \
   "<VTKFile type='UnstructuredGrid' byte_order='" order "' compressor='vtkZLibDataCompressor'><UnstructuredGrid>"      \
   "<Piece NumberOfPoints='3' NumberOfCells='1'><Points>" ARRAY("Float64", "Points",                                    \
@@ -153,7 +155,13 @@ static const bad_file vtu[] = {
      "connectivity: 9 values expected, more than its data can hold"},
     {"vtu", PIECE(X, CON, OFS, ARRAY("UInt8", "types", "", "9")), "cell 0 of type 9 has 3 points, expected 4"},
     {"vtu", PIECE(X, CON, OFS, ARRAY("UInt8", "types", "", "42")),
-     "cell 0 has type 42 (polyhedron), which is not read"},
+     "cell 0 has type 42 (polyhedron), which is not read without lists of faces"},
+    {"vtu", PIECE(X, CON, OFS, POLYHEDRON("1 9 0 1 2", "5")), "faces: cell 0: face 0 does not fit"},
+    {"vtu", PIECE(X, CON, OFS, POLYHEDRON("1 3 0 1 9", "5")), "faces: cell 0 has vertex 9 of 3"},
+    {"vtu", PIECE(X, CON, OFS, POLYHEDRON("1 2 0 1 2", "5")), "faces: cell 0 does not end where faceoffsets say"},
+    {"vtu", PIECE(X, CON, OFS, POLYHEDRON("999999999 3 0 1 2", "5")), "faces: cell 0: face 1 does not fit"},
+    {"vtu", PIECE(X, CON, OFS, POLYHEDRON("1 3 0 1 2", "0")), "faceoffsets: cell 0 ends at 0"},
+    {"vtu", PIECE(X, CON, OFS, POLYHEDRON("1 3 0 1 2", "5")), "no element with any extent"},
     {"vtu",
      PIECE(ARRAY("Float64", "P", "NumberOfComponents='3' format='binary'",
                  "SAAAAA%%"

@@ -25,7 +25,7 @@ dkho_status raw_corner(raw_corners *list, int64_t v) {
 }
 
 int raw_dimension(raw_shape shape) {
-  static const int dimension[RAW_SHAPES] = {0, 1, 2, 2, 3, 3, 3};
+  static const int dimension[RAW_SHAPES] = {0, 1, 2, 2, 3, 3, 3, 3};
   return dimension[shape];
 }
 

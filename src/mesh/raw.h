@@ -10,13 +10,14 @@
 
 /* Shapes of elements; the number of corners says which of a kind. */
 typedef enum raw_shape {
-  RAW_POINT,   /* 1 or more: each a point */
-  RAW_LINE,    /* 2 or more: a chain */
-  RAW_POLYGON, /* 3 or more, round the rim */
-  RAW_STRIP,   /* 3 or more: triangles 012, 213, 234, … */
-  RAW_TET,     /* 4 */
-  RAW_PYRAMID, /* base round its rim, then the apex */
-  RAW_PRISM,   /* base round its rim, then the corners above it in the same order; a hexahedron is one */
+  RAW_POINT,      /* 1 or more: each a point */
+  RAW_LINE,       /* 2 or more: a chain */
+  RAW_POLYGON,    /* 3 or more, round the rim */
+  RAW_STRIP,      /* 3 or more: triangles 012, 213, 234, … */
+  RAW_TET,        /* 4 */
+  RAW_PYRAMID,    /* base round its rim, then the apex */
+  RAW_PRISM,      /* base round its rim, then the corners above it in the same order; a hexahedron is one */
+  RAW_POLYHEDRON, /* convex; the corners of each face round its rim, -1 between two faces */
   RAW_SHAPES
 } raw_shape;
 enum { RAW_SOLID_MAX = 12 }; /* corners of a pyramid or prism */

@@ -68,24 +68,32 @@ static int64_t smallest(int64_t n, const int32_t *v) {
   return at;
 }
 
+/* The cone from `apex` over a face of n corners, unless it has the apex. `clean` has room for n. */
+static dkho_status cut_cone(raw *m, const raw_cell *e, int32_t apex, int64_t n, const int32_t *rim, int32_t *clean,
+                            int32_t from, int64_t *made) {
+  int64_t left = squeeze(n, rim, clean), low = smallest(left, clean);
+  for (int64_t i = 0; i < left; i++)
+    if (clean[i] == apex) return DKHO_OK;
+  for (int64_t i = 1; i + 1 < left; i++) {
+    int32_t tet[4] = {apex, clean[low], clean[(low + i) % left], clean[(low + i + 1) % left]};
+    raw_orient_tet(m->x, tet); /* a cone has no orientation of its own */
+    TRY(push_simplex(m, 3, tet, e->tag, from, made));
+  }
+  return DKHO_OK;
+}
+
 static dkho_status cut_solid(raw *m, const raw_cell *e, int32_t from, int64_t *made) {
   const int32_t *v = m->vert + e->first;
   int32_t apex = v[smallest(e->corners, v)], rim[RAW_SOLID_MAX], clean[RAW_SOLID_MAX];
   int place[RAW_SOLID_MAX], n;
   for (int f = 0; (n = solid_face(e->shape, e->corners, f, place)); f++) {
     for (int i = 0; i < n; i++) rim[i] = v[place[i]];
-    int64_t left = squeeze(n, rim, clean), low = smallest(left, clean);
-    if (clean[low] == apex) continue;
-    for (int64_t i = 1; i + 1 < left; i++) {
-      int32_t tet[4] = {apex, clean[low], clean[(low + i) % left], clean[(low + i + 1) % left]};
-      raw_orient_tet(m->x, tet); /* a cone has no orientation of its own */
-      TRY(push_simplex(m, 3, tet, e->tag, from, made));
-    }
+    TRY(cut_cone(m, e, apex, n, rim, clean, from, made));
   }
   return DKHO_OK;
 }
 
-/* Room for the widest polygon. */
+/* Room for the widest element. */
 typedef struct {
   int surface; /* label elements of a body are fanned like its faces, those of a surface with more care */
   int32_t *clean, *scratch, (*triangle)[3];
@@ -101,6 +109,19 @@ static dkho_status cut_polygon(raw *m, knife *t, const raw_cell *e, int32_t from
       for (int64_t j = 1; j < 3; j++) t->triangle[i][j] = t->clean[(low + i + j) % n];
     }
   for (int64_t i = 0; i + 2 < n; i++) TRY(push_simplex(m, 2, t->triangle[i], e->tag, from, made));
+  return DKHO_OK;
+}
+
+static dkho_status cut_polyhedron(raw *m, knife *t, const raw_cell *e, int32_t from, int64_t *made) {
+  const int32_t *v = m->vert + e->first;
+  int32_t apex = INT32_MAX;
+  for (int32_t i = 0; i < e->corners; i++)
+    if (v[i] >= 0 && v[i] < apex) apex = v[i];
+  for (int32_t start = 0, i = 0; i <= e->corners; i++) {
+    if (i < e->corners && v[i] >= 0) continue;
+    if (i > start) TRY(cut_cone(m, e, apex, i - start, v + start, t->clean, from, made));
+    start = i + 1;
+  }
   return DKHO_OK;
 }
 
@@ -129,6 +150,8 @@ static dkho_status cut_element(raw *m, knife *t, const raw_cell *e, int32_t from
     TRY(push_simplex(m, k, m->vert + e->first, e->tag, from, &made));
   else if (e->shape == RAW_POLYGON)
     TRY(cut_polygon(m, t, e, from, &made));
+  else if (e->shape == RAW_POLYHEDRON)
+    TRY(cut_polyhedron(m, t, e, from, &made));
   else if (k == 3)
     TRY(cut_solid(m, e, from, &made));
   else
@@ -143,7 +166,7 @@ dkho_status raw_cut(raw *m) {
   knife t = {.surface = m->report->elements[3] == 0};
   dkho_status s = DKHO_OK;
   for (int64_t i = 0; i < m->cells; i++)
-    if (m->cell[i].shape == RAW_POLYGON && m->cell[i].corners > widest) widest = m->cell[i].corners;
+    if (m->cell[i].corners > widest) widest = m->cell[i].corners;
   if (!MEM_NEW(t.clean, widest) || !MEM_NEW(t.scratch, widest) || !MEM_NEW(t.triangle, widest)) s = DKHO_E_MEMORY;
   for (int64_t i = 0; s == DKHO_OK && i < m->cells; i++) {
     int32_t from = (int32_t)number[raw_dimension(m->cell[i].shape)]++;

@@ -13,7 +13,7 @@ static dkho_status check_corners(raw *m, int dim) {
     int top = raw_dimension(e->shape) == dim;
     for (int32_t j = 0; j < e->corners; j++) {
       int32_t v = m->vert[e->first + j];
-      if (v >= 0 && v < m->points) continue;
+      if ((v >= 0 && v < m->points) || (v == -1 && e->shape == RAW_POLYHEDRON)) continue;
       if (top)
         return fail(DKHO_E_FORMAT, "%s: %s %lld: vertex %d, but there are %lld points (counting from 0)", m->file,
                     e->corners == dim + 1 ? cx_noun(dim) : "element", (long long)number, v, (long long)m->points);

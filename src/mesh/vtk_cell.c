@@ -1,4 +1,4 @@
-/* vtk_cell.c: VTK's cell types become elements. In every order the corners come first. Polyhedra are refused: their faces are listed apart. */
+/* vtk_cell.c: VTK's cell types become elements. In every order the corners come first. Polyhedra are not among them: their faces are listed apart. */
 #include "mesh/vtk_cell.h"
 
 /* Types that are not listed have nodes 0. corners 0: as many as there are points; -1: half of them. nodes -1: any number. */
@@ -19,7 +19,7 @@ static const struct {
     [75] = {RAW_LINE, 2, -1},    [76] = {RAW_POLYGON, 3, -1}, [77] = {RAW_POLYGON, 4, -1}, [78] = {RAW_TET, 4, -1},
     [79] = {RAW_PRISM, 8, -1},   [80] = {RAW_PRISM, 6, -1},   [81] = {RAW_PYRAMID, 5, -1},
 };
-enum { TYPES = sizeof types / sizeof *types, PIXEL = 8, VOXEL = 11, POLYHEDRON = 42 };
+enum { TYPES = sizeof types / sizeof *types, PIXEL = 8, VOXEL = 11 };
 
 static void swap_corners(int32_t *v, int a, int b) {
   int32_t t = v[a];
@@ -31,8 +31,9 @@ dkho_status vtk_cell(raw *m, const scan *at, int64_t cell, int64_t type, int64_t
   if (type == 0) return DKHO_OK;
   if (type < 0 || type >= TYPES || !types[type].nodes)
     return scan_fail(at, "cell %lld has type %lld (%s), which is not read%s", (long long)cell, (long long)type,
-                     type == POLYHEDRON ? "polyhedron" : "unknown",
-                     type == POLYHEDRON ? "; ParaView's filter Tetrahedralize converts it" : "");
+                     type == VTK_POLYHEDRON ? "polyhedron" : "unknown",
+                     type == VTK_POLYHEDRON ? " without lists of faces; ParaView's filter Tetrahedralize converts it"
+                                            : "");
   raw_shape shape = (raw_shape)types[type].shape;
   int64_t corners = types[type].corners > 0 ? types[type].corners : types[type].corners < 0 ? n / 2 : n;
   if (n < corners || n < 1 || (types[type].nodes > 0 && n != types[type].nodes))
