@@ -13,7 +13,8 @@ const verb verb_reproduce = {
     "table.csv, result.json and figures/ in DIR. Prints an estimate of the time before training. Stop it at any time: the\n"
     "same command continues.\n"
     "Budgets: smoke (a minute, coarse mesh), quick (tens of minutes, a part of the samples and epochs), paper (all of\n"
-    "them, small and large models). heat and reaction, which are not in the paper, work too.\n\n"
+    "them, small and large models). heat and reaction, which are not in the paper, work too.\n"
+    "The optimiser is the paper's (AdamW), so that the numbers can be compared; dkho train uses Muon, which learns faster.\n\n"
     "  dkho reproduce darcy --budget quick -o quick\n"
     "  dkho reproduce torus --budget smoke --target u --ablations -o trial",
     run,
