@@ -327,7 +327,7 @@ class GeoFno(Model):
 
 
 def laplacian_basis(topo, k, modes, normalised):
-    """The lowest eigenvectors, the entry of largest modulus positive."""
+    """The lowest eigenvectors, the entry of largest modulus (the first within 1e-9 of it) positive."""
     total = np.zeros((topo.n[k], topo.n[k]))
     if k > 0:
         total += (topo.d[k - 1] @ topo.d[k - 1].T).toarray()
@@ -340,7 +340,8 @@ def laplacian_basis(topo, k, modes, normalised):
     lam, vec = np.linalg.eigh(total)
     assert np.diff(lam[:modes + 1]).min() > 1e-6, "a multiple eigenvalue has no basis of its own"
     vec = vec[:, :modes]
-    return vec * np.sign(vec[np.abs(vec).argmax(0), np.arange(modes)])
+    first = (np.abs(vec) > np.abs(vec).max(0) * (1 - 1e-9)).argmax(0)
+    return vec * np.sign(vec[first, np.arange(modes)])
 
 
 class Gate(nn.Module):

@@ -21,7 +21,8 @@ from topo import Topo
 
 SAMPLES, STEPS = 3, 3
 INPUTS = [3, 2, 4]
-OPTIMISER = {"lr": 1e-3, "wd": 1e-2, "clip": 1.0}
+# The floor in the divisor is large: a bias before a batch norm has no gradient but rounding, which AdamW would blow up.
+OPTIMISER = {"lr": 1e-3, "wd": 1e-2, "clip": 1.0, "floor": 1e-3}
 
 
 def patch(rng):
@@ -153,7 +154,8 @@ def make(seed, kind, mesh, target, channels, options):
     out["output"], out["loss"] = p.detach().numpy(), np.array([loss.item()])
     out["grad"] = flat(model, lambda p: p.grad)
     model.load_state_dict(initial, strict=False)  # the two passes above have moved the statistics
-    adam = torch.optim.AdamW(model.parameters(), lr=OPTIMISER["lr"], weight_decay=OPTIMISER["wd"])
+    adam = torch.optim.AdamW(model.parameters(), lr=OPTIMISER["lr"], weight_decay=OPTIMISER["wd"],
+                             eps=OPTIMISER["floor"])
     out["losses"] = np.array([train_step(model, adam, features, y) for _ in range(STEPS)])
     if statistics(model):
         out["running"] = np.concatenate([b.numpy().ravel() for _, b in statistics(model)])

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const model_type model_dkho, model_dkho_x, model_gno, model_mgn, model_deeponet;
+extern const model_type model_dkho, model_dkho_x, model_gno, model_fno, model_mgn, model_deeponet, model_geofno,
+    model_hsd, model_tno, model_attention;
 
-static const model_type *const built_in[] = {&model_dkho, &model_dkho_x, &model_gno, &model_mgn, &model_deeponet};
+static const model_type *const built_in[] = {&model_dkho,     &model_dkho_x, &model_gno, &model_fno, &model_mgn,
+                                             &model_deeponet, &model_geofno, &model_hsd, &model_tno, &model_attention};
 enum { BUILT_IN = sizeof built_in / sizeof *built_in, EXTRA_MAX = 16 };
 static const model_type *extra[EXTRA_MAX];
 static int extras;

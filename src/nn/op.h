@@ -78,6 +78,13 @@ var op_gate(tape *t, var a, var b); /* a ⊙ SiLU(b), SiLU(x) = x sigmoid(x); on
 var op_contract(tape *t, var branch, var trunk, var bias);
 var op_reshape(tape *t, var x, int64_t rows, int64_t cols); /* the same numbers in the same order */
 
+/* Softmax along each row, or down each column: weights that sum to one. */
+var op_softmax(tape *t, var x);
+var op_softmax_columns(tape *t, var x);
+var op_gram(tape *t, var a, var b);                        /* aᵀ b: a [N × p], b [N × q] */
+var op_turn(tape *t, var x);                               /* xᵀ, for small x */
+var op_divide_rows(tape *t, var x, var total, double eps); /* y_mj = x_mj / (total_m + eps): x [M × C], total [1 × M] */
+
 /* MLP(i, w, o): NAME.lin1, GELU, NAME.norm, NAME.lin2, of [x_1 | … | x_n]. */
 var op_mlp(tape *t, const char *name, int n, const var *x);
 

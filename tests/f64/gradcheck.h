@@ -24,7 +24,8 @@ typedef struct gc {
   engine *e, *forward;
   var loss;
   double seen;
-  double step; /* of differences; 0: 3e-4. Smaller where the loss has kinks that a step might cross. */
+  int by_training; /* 1: the loss is that of training, which is not that of prediction (batch norm) */
+  double step;     /* of differences; 0: 3e-4. Smaller where the loss has kinks that a step might cross. */
   int inputs;
   var input[GC_INPUTS];
   real *data[GC_INPUTS], *grad[GC_INPUTS]; /* grad: NULL when the input has none */
@@ -117,7 +118,15 @@ static inline dkho_status gc_take_loss(void *ctx, const lane *l, int64_t sample)
   c->seen = lane_value(l, c->loss)[0];
   return DKHO_OK;
 }
+static inline double gc_training_loss(gc *c) {
+  engine_batch b = {.count = 1, .fill = gc_fill, .ctx = c};
+  double mean;
+  engine_bind(c->e, c->value);
+  gc_ok(engine_gradient(c->e, &b, 1, NULL, &mean, NULL));
+  return mean;
+}
 static inline double gc_loss(gc *c) {
+  if (c->by_training) return gc_training_loss(c);
   engine_batch b = {.count = 1, .fill = gc_fill, .take = gc_take_loss, .ctx = c};
   engine_bind(c->forward, c->value);
   gc_ok(engine_predict(c->forward, &b));
@@ -177,6 +186,7 @@ static inline void gc_check(gc *c, int each, double tolerance) {
   for (int64_t i = 0; i < c->p->size; i++) whole = fmax(whole, fabs(c->g[i]));
   for (int i = 0; i < c->p->count; i++) {
     const param *q = &c->p->list[i];
+    if (q->state) continue;
     for (int64_t k = 0; !q->live && k < q->count; k++) assert_true(c->g[q->offset + k] == 0);
     gc_probe(c, q->name, q->count, c->value + q->offset, c->g + q->offset, each, q->live ? tolerance : 1e-30,
              1e-3 * whole);
@@ -196,7 +206,8 @@ static inline double gc_taylor(gc *c, double h) {
   gc_ok(params_slab(c->p, &start));
   memcpy(start, c->value, (size_t)c->p->size * sizeof *start);
   for (int i = 0; i < c->p->count; i++)
-    for (int64_t k = 0; k < c->p->list[i].count; k++) dir[c->p->list[i].offset + k] = rng_normal(&r);
+    for (int64_t k = 0; k < c->p->list[i].count && !c->p->list[i].state; k++)
+      dir[c->p->list[i].offset + k] = rng_normal(&r);
   for (int64_t i = 0; i < c->p->size; i++) slope += dir[i] * c->g[i];
   for (int k = 0; k < 2; k++) {
     double step = k ? h / 2 : h;

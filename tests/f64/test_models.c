@@ -17,6 +17,9 @@ typedef struct {
 typedef struct {
   gc c;
   cx *x;
+  dec *d;
+  dec_basis basis;
+  geometry *g;
   model_setup s;
   model_net net;
 } instance;
@@ -32,6 +35,7 @@ static cx *small_volume(void) {
 }
 
 static void choose(instance *m, const example *e) {
+  memset(m, 0, sizeof *m);
   const model_type *found;
   gc_ok(model_find(e->model, &found));
   gc_ok(model_choose(&m->s, found, NULL, NULL, e->set));
@@ -58,15 +62,22 @@ static void instance_open(instance *m, const example *e) {
     for (int64_t j = 0; q->init == INIT_RAMP && j < q->count; j++) m->c.value[q->offset + j] = 1 + 0.1 * (double)j;
   }
   memset(&m->net, 0xff, sizeof m->net);
-  const model_view v = {.c = m->x};
+  gc_ok(dec_create(&m->d, m->x, DEC_UNIT));
+  if (m->s.m->harmonic) gc_ok(dec_harmonic(m->d, e->target, &m->basis));
+  gc_ok(geometry_create(&m->g, m->d, m->s.degrees - 1, e->target, m->basis.count ? &m->basis : NULL));
+  const model_view v = {m->x, m->d, m->g, NULL};
   gc_ok(m->s.m->record(&m->s, &v, m->c.t, &m->net));
   for (int k = 0; k < m->s.degrees; k++)
     if (m->net.feature[k] != VAR_NONE) gc_track(&m->c, m->net.feature[k], 1, 1);
   gc_track(&m->c, m->net.target, 1, 0);
+  for (int i = 0; i < m->c.p->count; i++) m->c.by_training |= m->c.p->list[i].state;
   gc_record(&m->c, m->net.loss);
 }
 static void instance_close(instance *m) {
   gc_close(&m->c);
+  geometry_free(m->g);
+  dec_basis_free(&m->basis);
+  dec_free(m->d);
   cx_free(m->x);
 }
 
@@ -79,6 +90,19 @@ static const example examples[] = {
     {"mgn", small_plane, 1, 1, 1e-5, {"h=5", "steps=2"}},
     {"mgn", small_surface, 0, 1, 1e-5, {"h=5", "steps=2"}},
     {"mgn", small_volume, 0, 3, 1e-5, {"h=5", "steps=2"}},
+    {"fno", small_plane, 1, 1, 0, {"w=3", "layers=2"}},
+    {"fno", small_surface, 0, 1, 0, {"w=3", "layers=2", "modes=2"}},
+    {"fno", small_volume, 0, 3, 0, {"w=3", "layers=2", "modes=2", "behaviour=published"}},
+    {"geofno", small_plane, 1, 1, 1e-5, {"w=3", "layers=2"}},
+    {"geofno", small_surface, 0, 1, 1e-5, {"w=3", "layers=2", "modes=2"}},
+    {"geofno", small_volume, 0, 3, 1e-5, {"w=3", "layers=2", "modes=2", "behaviour=published"}},
+    {"tno", small_plane, 1, 1, 0, {"w=6", "layers=3"}},
+    {"tno", small_volume, 3, 2, 0, {"w=4", "layers=2"}},
+    {"attention", small_plane, 1, 1, 0, {"w=6", "layers=2", "heads=2", "tokens=3"}},
+    {"attention", small_surface, 2, 1, 0, {"w=6", "layers=1", "heads=3", "tokens=4", "mixer=latent"}},
+    {"hsd", small_plane, 1, 1, 0, {"modes=4", "w=3", "layers=2"}},
+    {"hsd", small_surface, 0, 1, 2e-5, {"modes=4", "w=3", "layers=2", "grid_modes=2"}},
+    {"hsd", small_volume, 0, 3, 2e-5, {"modes=4", "w=3", "layers=2", "grid_modes=2", "behaviour=published"}},
 };
 
 static void gradients(void **state) {

@@ -64,6 +64,22 @@ static void axis_maps(void **state) {
   }
 }
 
+/* Softmax both ways, the product summed over rows, small matrices turned and divided. */
+static void attention_parts(void **state) {
+  (void)state;
+  gc c;
+  gc_open(&c);
+  declare(&c, "a", 1100, 3);
+  declare(&c, "w", 4, 3);
+  gc_params(&c);
+  var a = tape_param(c.t, "a"), x = gc_input(&c, 1100, 4, 1.5, 1);
+  var rows = op_softmax(c.t, op_matmul(c.t, x, tape_param(c.t, "w"))),
+      down = op_softmax_columns(c.t, op_mul(c.t, rows, a));
+  var total = op_sum_rows(c.t, 1, rows);
+  var z = op_divide_rows(c.t, op_gram(c.t, rows, op_matmul(c.t, x, tape_param(c.t, "w"))), total, 1e-2);
+  finish(&c, op_matmul(c.t, z, op_turn(c.t, op_gram(c.t, x, down))));
+}
+
 typedef struct {
   int dim, points, modes, in, out;
 } conv;
@@ -117,6 +133,26 @@ static double *values_of(gc *c, var y) {
   engine_batch b = {.count = 1, .fill = fill_taken, .take = take_values, .ctx = &t};
   gc_ok(engine_predict(c->forward, &b));
   return t.out;
+}
+
+/* Weights sum to one, whatever the size of what they are made from. */
+static void softmax_values(void **state) {
+  (void)state;
+  for (int down = 0; down < 2; down++) {
+    gc c;
+    gc_open(&c);
+    gc_params(&c);
+    var x = gc_input(&c, 5, 4, 1, 0);
+    for (int i = 0; i < 20; i++) c.data[0][i] *= 600;
+    double *y = values_of(&c, down ? op_softmax_columns(c.t, x) : op_softmax(c.t, x));
+    for (int i = 0; i < (down ? 4 : 5); i++) {
+      double sum = 0;
+      for (int j = 0; j < (down ? 5 : 4); j++) sum += y[down ? j * 4 + i : i * 4 + j];
+      assert_true(fabs(sum - 1) < 1e-14);
+    }
+    mem_free(y);
+    gc_close(&c);
+  }
 }
 
 /* Frequency f of one axis: kept? Its block and place there, the second range first. */
@@ -295,6 +331,8 @@ int main(void) {
       cmocka_unit_test(gates),
       cmocka_unit_test(contraction),
       cmocka_unit_test(axis_maps),
+      cmocka_unit_test(attention_parts),
+      cmocka_unit_test(softmax_values),
       cmocka_unit_test(spectral_gradients),
       cmocka_unit_test(spectral_is_the_direct_sum),
       cmocka_unit_test(overlapping_rows_are_dead),
