@@ -69,8 +69,8 @@ static void add_errors(const level *at, double *const *a, double *error) {
 }
 
 static void print_level(const level *l, const char *resolution, int64_t samples, double seconds, const double *error) {
-  printf("  {\"resolution\": \"%s\", \"vertices\": %lld, \"seconds_per_solve\": %.5f, \"error\": {", resolution,
-         (long long)l->c->n[0], seconds / (double)samples);
+  printf("  \"%s\": {\"vertices\": %lld, \"ms_per_solve\": %.3f, \"error\": {", resolution, (long long)l->c->n[0],
+         1e3 * seconds / (double)samples);
   for (int i = 0, t = 0; i < l->p->fields; i++)
     if (l->p->field[i].role == DATA_TARGET) {
       printf("%s\"%s\": %.5f", t ? ", " : "", l->p->field[i].name, error[t] / (double)samples);
@@ -87,7 +87,7 @@ static dkho_status compare_levels(const problem *p, int64_t samples, const char 
   TRY(level_open(&best, p, reference));
   TRY(problem_room(p, best.s, best.c, &best.mem, read, &none));
   problem_leave(p, none);
-  printf("{\"problem\": \"%s\", \"samples\": %lld, \"reference\": \"%s\", \"levels\": [\n", p->name, (long long)samples,
+  printf("{\"problem\": \"%s\", \"samples\": %lld, \"reference\": \"%s\", \"levels\": {\n", p->name, (long long)samples,
          reference);
   for (size_t i = 0; i < sizeof resolutions / sizeof *resolutions; i++) {
     double seconds = 0, least, error[PROBLEM_FIELDS_MAX] = {0};
@@ -103,7 +103,7 @@ static dkho_status compare_levels(const problem *p, int64_t samples, const char 
     }
     print_level(&now, resolutions[i], samples, seconds, error);
     level_close(&now);
-    printf("%s\n", same ? "\n]}" : ",");
+    printf("%s\n", same ? "\n}}" : ",");
     if (same) break;
   }
   level_close(&best);
