@@ -1,10 +1,13 @@
 # Thin front door to CMake. `make test` and `make demo` install what is missing by themselves.
-.PHONY: all setup build test test-asan test-tsan test-arm asan demo bench lint format fuzz fixtures install clean
+.PHONY: all setup compare build test test-asan test-tsan test-arm asan demo bench lint format fuzz fixtures install clean
 PREFIX ?= /usr/local
 
 all: build
 
 # NOSETUP=1: nothing is installed.
+compare:
+	@[ -n "$(NOSETUP)" ] || tools/setup.sh build compare
+
 setup:
 	@[ -n "$(NOSETUP)" ] || tools/setup.sh build
 
@@ -12,7 +15,7 @@ build: setup
 	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@cmake --build --preset release $(ONLY)
 
-test: build
+test: compare build
 	@ctest --preset release
 
 asan: setup

@@ -8,47 +8,63 @@ static int run(int argc, char **argv);
 const verb verb_predict = {
     "predict",
     "predict fields with a trained operator, into a container or for ParaView",
-    "RUN|MODEL --data FILE -o OUT",
-    "Predicts the samples of a data set on the model's complex. OUT ending in .vtu gives one file per sample (prediction,\n"
-    "reference, difference); any other name one container with the tensor 'prediction'.\n\n"
-    "  dkho predict runs/flux --data darcy.st -o flux.st\n"
+    "RUN|MODEL --input NAME=FILE.npy … -o OUT | RUN|MODEL --data FILE -o OUT",
+    "Predicts new inputs, given as NumPy arrays by name: one sample (rows × channels) or many (samples × rows × channels).\n"
+    "`dkho info MODEL` lists the names and shapes. The ending of OUT decides what is written: .npy, .csv, .st (container) or\n"
+    ".vtu (one file per sample). With --data it predicts the samples of a data set on the model's complex instead; .vtu files\n"
+    "then hold prediction, reference and difference.\n\n"
+    "  dkho predict runs/flux --input f=f.npy --input g=g.npy -o q.npy\n"
+    "  dkho predict runs/flux --input conditions.npz -o q.vtu\n"
     "  dkho predict runs/flux --data darcy.st --split test --limit 3 -o flux.vtu",
     run,
 };
 
+/* Says what was written. */
+static void report(const dkho_model *m, const char *out, const char *ending, int64_t samples, int as_json) {
+  dkho_field_info target;
+  if (dkho_model_output(m, &target) != DKHO_OK) return;
+  int stem = (int)(strlen(out) - (*ending ? 4 : 0));
+  if (as_json) {
+    json_t *j = json_pack("{s:s, s:o}", "target", target.name, "out", json_sprintf("%.*s%s", stem, out, ending));
+    if (samples) json_object_set_new(j, "samples", json_integer(samples));
+    json_dumpf(j, stdout, 0);
+    putchar('\n');
+    json_decref(j);
+  } else
+    printf("%.*s%s: predictions of %s (degree %d)\n", stem, out, ending, target.name, target.degree);
+}
+
 static int run(int argc, char **argv) {
   const char *data = NULL, *out = NULL, *split = NULL;
-  int64_t limit = 0;
+  opt_list inputs = {0};
+  int64_t limit = 0, samples = 0;
   const opt opts[] = {
-      {"--data", OPT_TEXT, &data, "FILE", "data set with the inputs (required)"},
+      {"--input", OPT_REPEAT, &inputs, "NAME=FILE", "an input as .npy, or FILE.npz with arrays by name; repeatable"},
+      {"--data", OPT_TEXT, &data, "FILE", "a data set whose samples are predicted instead"},
       {"-o", OPT_TEXT, &out, "OUT", "the file to write (required)"},
-      {"--split", OPT_TEXT, &split, "S", "train, val or test (default: all samples)"},
-      {"--limit", OPT_INT, &limit, "N", "at most N samples (default for .vtu: 4)"},
+      {"--split", OPT_TEXT, &split, "S", "with --data: train, val or test (default: all samples)"},
+      {"--limit", OPT_INT, &limit, "N", "with --data: at most N samples (default for .vtu: 4)"},
       {0},
   };
   common shared;
   char **args;
   int nargs, s = parse(&verb_predict, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
-  if (nargs != 1 || !data || !out) return misuse(&verb_predict, "expected a run or model, --data FILE and -o OUT");
+  if (nargs != 1 || !out || !data == !inputs.count)
+    return misuse(&verb_predict, "expected a run or model, -o OUT, and either --input or --data");
+  static const char *const with_input[] = {"--input", "-o", NULL};
+  if (inputs.count && (s = only(&verb_predict, opts, &shared, "belongs to --data", with_input))) return s;
+  if (inputs.count == REPEAT_MAX) return misuse(&verb_predict, "more than %d inputs", REPEAT_MAX - 1);
   int vtu = strlen(out) > 4 && strcmp(out + strlen(out) - 4, ".vtu") == 0;
   if (vtu && limit == 0) limit = 4;
   dkho_model *m = NULL;
   if (dkho_model_load(&m, args[0]) != DKHO_OK) return failed();
-  s = dkho_predict_file(m, data, split, out, shared.force, (int)shared.threads, limit) == DKHO_OK ? EXIT_DONE
-                                                                                                  : failed();
-  dkho_field_info target;
-  if (s == EXIT_DONE && dkho_model_output(m, &target) == DKHO_OK) {
-    int stem = (int)strlen(out) - 4 * vtu;
-    const char *ending = vtu ? "-SAMPLE.vtu" : "";
-    if (shared.json) {
-      json_t *j = json_pack("{s:s, s:o}", "target", target.name, "out", json_sprintf("%.*s%s", stem, out, ending));
-      json_dumpf(j, stdout, 0);
-      putchar('\n');
-      json_decref(j);
-    } else
-      printf("%.*s%s: predictions of %s (degree %d)\n", stem, out, ending, target.name, target.degree);
-  }
+  int threads = (int)shared.threads;
+  dkho_status status = data ? dkho_predict_file(m, data, split, out, shared.force, threads, limit)
+                            : dkho_predict_arrays(m, inputs.item, out, shared.force, threads, &samples);
+  meter_end();
+  s = status == DKHO_OK ? EXIT_DONE : failed();
+  if (s == EXIT_DONE) report(m, out, vtu && samples != 1 ? "-SAMPLE.vtu" : "", samples, shared.json);
   dkho_model_free(m);
   return s;
 }

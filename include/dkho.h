@@ -321,6 +321,12 @@ DKHO_API dkho_status dkho_model_complex(const dkho_model *m, dkho_complex **out)
  * a prediction is not finite. */
 DKHO_API dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const void *const *inputs,
                                         float *out);
+/* Predicts new inputs from NumPy files. inputs: "NAME=FILE.npy" for every input and global of the model, or "FILE.npz" whose arrays
+ * carry the names; NULL at the end. An array holds one sample, rows × channels (or rows alone where there is one channel; a global:
+ * channels), or many along a first axis, the same number for all. path ends in .npy, .csv, .st (container) or .vtu (one file per
+ * sample, its number in the name when there are many). *samples (may be NULL): how many there were. */
+DKHO_API dkho_status dkho_predict_arrays(dkho_model *m, const char *const *inputs, const char *path, int force,
+                                         int threads, int64_t *samples);
 /* Predicts the samples of a data set on the same complex (split "train", "val", "test" or NULL: all) into a container
  * ("prediction" and "sample"), or into .vtu files when `path` ends so (at most `limit` of them, sample number in the name). */
 DKHO_API dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split, const char *path, int force,

@@ -1,6 +1,7 @@
 /* test_model.c: a model of thirty lines, registered here, goes through everything that models go through: the list, options and sizes,
  * training, resuming, model files, prediction, diagnostics, all by the public API. */
 #include "api.h"
+#include "data/npy.h"
 #include "model/model.h"
 
 #include <jansson.h>
@@ -54,6 +55,10 @@ static const model_type tiny = {.name = "tiny",
 /* ---- ---- */
 
 static char dir[64], data[128], run[128], again[128];
+
+static void ok(dkho_status s) {
+  if (s != DKHO_OK) fail_msg("%s", fail_text());
+}
 
 static int open_world(void **state) {
   (void)state;
@@ -157,6 +162,82 @@ static void test_prediction(void **state) {
   dkho_text_free(text);
 }
 
+/* An array with `extra` axes before rows × channels; all samples are sample 0. */
+static void save_input(const char *path, const float *x, int64_t rows, int64_t samples, int axes) {
+  uint64_t shape[3] = {(uint64_t)samples, (uint64_t)rows, 1};
+  float *all = calloc((size_t)(rows * samples), sizeof *all);
+  for (int64_t i = 0; i < rows * samples; i++) all[i] = x[i % rows];
+  ok(npy_save(path, 1, ST_F32, axes, shape + (axes < 3 && samples == 1 ? 1 : 0), all));
+  free(all);
+}
+
+/* The global beside it: channels numbers a sample. */
+static void save_global(const char *path, const double *g, int64_t channels, int64_t samples, int axes) {
+  uint64_t shape[2] = {(uint64_t)samples, (uint64_t)channels};
+  double *all = calloc((size_t)(channels * samples), sizeof *all);
+  for (int64_t i = 0; i < channels * samples; i++) all[i] = g[i % channels];
+  ok(npy_save(path, 1, ST_F64, axes, shape + (axes == 1), all));
+  free(all);
+}
+
+/* New inputs from files: one sample with one or two axes, many samples; what is wrong names file, field, found and expected. */
+static void test_arrays(void **state) {
+  (void)state;
+  dkho_model *m;
+  dkho_dataset *d;
+  dkho_field_info in, side, out;
+  char file[160], text[200], beside[160], also[200], one[160], two[160], many[160];
+  int64_t samples;
+  FINE(dkho_model_load(&m, run));
+  FINE(dkho_dataset_open(&d, data));
+  FINE(dkho_model_input(m, 0, &in)), FINE(dkho_model_output(m, &out));
+  FINE(dkho_model_input(m, 1, &side));
+  assert_true(dkho_model_inputs(m) == 2 && in.channels == 1 && strcmp(side.role, "global") == 0);
+  const double *g = dkho_dataset_value(d, dkho_dataset_find(d, side.name), 0);
+  const float *x = dkho_dataset_value(d, dkho_dataset_find(d, in.name), 0);
+  scratch_path(file, dir, "in.npy"), snprintf(text, sizeof text, "%s=%s", in.name, file);
+  scratch_path(beside, dir, "side.npy"), snprintf(also, sizeof also, "%s=%s", side.name, beside);
+  save_global(beside, g, side.channels, 1, 1);
+  const char *const inputs[] = {text, also, NULL};
+  scratch_path(one, dir, "one.npy"), scratch_path(two, dir, "two.npy"), scratch_path(many, dir, "many.npy");
+  save_input(file, x, in.rows, 1, 1);
+  FINE(dkho_predict_arrays(m, inputs, one, 0, 1, &samples));
+  assert_int_equal(samples, 1);
+  save_input(file, x, in.rows, 1, 2);
+  FINE(dkho_predict_arrays(m, inputs, two, 0, 2, NULL));
+  assert_true(api_same_file(one, two));
+  save_input(file, x, in.rows, 40, 3);
+  REFUSED(DKHO_E_INPUT, dkho_predict_arrays(m, inputs, many, 0, 2, NULL), "has 1 samples");
+  save_global(beside, g, side.channels, 40, 2);
+  FINE(dkho_predict_arrays(m, inputs, many, 0, 2, &samples));
+  assert_int_equal(samples, 40);
+  npy a, b;
+  ok(npy_open(&a, one)), ok(npy_open(&b, many));
+  assert_true(a.rank == 2 && b.rank == 3 && b.count == 40 * a.count);
+  for (uint64_t i = 0; i < b.count; i++) assert_true(npy_double(&b, i) == npy_double(&a, i % a.count));
+  npy_close(&a), npy_close(&b);
+  static const char *const endings[] = {"out.csv", "out.st", "out.vtu"};
+  save_input(file, x, in.rows, 1, 1), save_global(beside, g, side.channels, 1, 1);
+  for (int i = 0; i < 3; i++) FINE(dkho_predict_arrays(m, inputs, scratch_path(two, dir, endings[i]), 0, 1, NULL));
+  REFUSED(DKHO_E_EXISTS, dkho_predict_arrays(m, inputs, one, 0, 1, NULL), "one.npy");
+  REFUSED(DKHO_E_INPUT, dkho_predict_arrays(m, inputs, scratch_path(two, dir, "out.xyz"), 0, 1, NULL), "ends in .npy");
+  REFUSED(DKHO_E_INPUT, dkho_predict_arrays(m, NULL, one, 1, 1, NULL), "is missing");
+  REFUSED(DKHO_E_INPUT, dkho_predict_arrays(m, (const char *const[]){"z=z.npy", NULL}, one, 1, 1, NULL),
+          "no input 'z'");
+  REFUSED(DKHO_E_INPUT, dkho_predict_arrays(m, (const char *const[]){text, text, NULL}, one, 1, 1, NULL), "already");
+  save_input(file, x, in.rows - 1, 1, 1);
+  REFUSED(DKHO_E_INPUT, dkho_predict_arrays(m, inputs, one, 1, 1, NULL), "found shape [");
+  float *bad = calloc((size_t)in.rows, sizeof *bad);
+  bad[5] = NAN;
+  save_input(file, bad, in.rows, 1, 1);
+  free(bad);
+  REFUSED(DKHO_E_NONFINITE, dkho_predict_arrays(m, inputs, scratch_path(two, dir, "none.npy"), 1, 1, NULL),
+          "element 5");
+  assert_false(file_exists(two));
+  dkho_dataset_free(d);
+  dkho_model_free(m);
+}
+
 /* Sizes set options; what is wrong is said in the model's own words. */
 static void test_choices(void **state) {
   (void)state;
@@ -178,6 +259,7 @@ static void test_choices(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_list), cmocka_unit_test(test_training),
-                                     cmocka_unit_test(test_prediction), cmocka_unit_test(test_choices)};
+                                     cmocka_unit_test(test_prediction), cmocka_unit_test(test_arrays),
+                                     cmocka_unit_test(test_choices)};
   return cmocka_run_group_tests(tests, open_world, close_world);
 }

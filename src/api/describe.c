@@ -143,6 +143,34 @@ static dkho_status describe_mesh(const char *path, json_t **out) {
   return s;
 }
 
+static json_t *field_info_json(const dkho_field_info *f) {
+  return json_pack("{s:s, s:s, s:i, s:i, s:I}", "name", f->name, "role", f->role, "degree", f->degree, "channels",
+                   f->channels, "rows", (json_int_t)f->rows);
+}
+
+/* What the model reads and predicts, and a command that does it. */
+static dkho_status add_fields(const char *path, json_t *out) {
+  dkho_model *m;
+  dkho_field_info f;
+  char command[1024];
+  TRY(dkho_model_load(&m, path));
+  size_t used = (size_t)snprintf(command, sizeof command, "dkho predict %.400s", path);
+  json_t *inputs = json_array();
+  for (int i = 0; i < dkho_model_inputs(m) && dkho_model_input(m, i, &f) == DKHO_OK; i++) {
+    json_array_append_new(inputs, field_info_json(&f));
+    if (used < sizeof command)
+      used += (size_t)snprintf(command + used, sizeof command - used, " --input %s=%s.npy", f.name, f.name);
+  }
+  json_object_set_new(out, "inputs", inputs);
+  if (dkho_model_output(m, &f) == DKHO_OK) {
+    json_object_set_new(out, "output", field_info_json(&f));
+    if (used < sizeof command) snprintf(command + used, sizeof command - used, " -o %s.npy", f.name);
+  }
+  json_object_set_new(out, "example", json_string(command));
+  dkho_model_free(m);
+  return DKHO_OK;
+}
+
 static dkho_status describe_container(const char *path, json_t **out) {
   st_file *f = NULL;
   TRY(st_open(&f, path));
@@ -160,6 +188,11 @@ static dkho_status describe_container(const char *path, json_t **out) {
     set_meta(*out, "target", f, "dkho.target");
     int learned = kind && (strcmp(kind, "model") == 0 || strcmp(kind, "checkpoint") == 0);
     if (!learned) json_object_set_new(*out, "tensors", tensors(f));
+    if (kind && strcmp(kind, "model") == 0) s = add_fields(path, *out);
+    if (s != DKHO_OK) {
+      json_decref(*out);
+      *out = NULL;
+    }
   }
   st_close(f);
   return s;
@@ -186,6 +219,14 @@ static dkho_status describe_run(const char *path, json_t **out) {
     if (part) json_object_set_new(*out, parts[i], part);
   }
   json_object_set_new(*out, "finished", json_boolean(json_object_get(*out, "result") != NULL));
+  if (snprintf(name, sizeof name, "%s/best.st", path) < (int)sizeof name && file_exists(name)) {
+    dkho_status s = add_fields(path, *out);
+    if (s != DKHO_OK) {
+      json_decref(*out);
+      *out = NULL;
+      return s;
+    }
+  }
   return DKHO_OK;
 }
 

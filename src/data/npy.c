@@ -187,23 +187,30 @@ double npy_double(const npy *a, uint64_t i) {
   }
 }
 
-dkho_status npy_save(const char *path, int force, st_dtype dtype, int rank, const uint64_t *extents, const void *data) {
+size_t npy_head(char head[NPY_HEAD_MAX], st_dtype dtype, int rank, const uint64_t *extents) {
   static const char *const names[] = {[ST_I32] = "<i4", [ST_I64] = "<i8", [ST_F32] = "<f4", [ST_F64] = "<f8"};
   assert(dtype >= ST_I32 && rank >= 0 && rank <= ST_RANK_MAX);
-  char head[512], *text = head + 10;
-  size_t room = sizeof head - 10, n, count = 1;
+  char *text = head + 10;
+  size_t room = NPY_HEAD_MAX - 10, n;
   n = (size_t)snprintf(text, room, "{'descr': '%s', 'fortran_order': False, 'shape': (", names[dtype]);
-  for (int i = 0; i < rank; i++, count *= extents[i - 1])
+  for (int i = 0; i < rank; i++)
     n += (size_t)snprintf(text + n, room - n, i ? " %llu," : "%llu,", (unsigned long long)extents[i]);
   n += (size_t)snprintf(text + n, room - n, "), }");
   while ((10 + n + 1) % 64) text[n++] = ' '; /* data begin at a multiple of 64 */
   text[n++] = '\n';
   memcpy(head, "\x93NUMPY\x01\x00", 8);
   head[8] = (char)(n & 255), head[9] = (char)(n >> 8);
+  return 10 + n;
+}
+
+dkho_status npy_save(const char *path, int force, st_dtype dtype, int rank, const uint64_t *extents, const void *data) {
+  char head[NPY_HEAD_MAX];
+  size_t n = npy_head(head, dtype, rank, extents), count = 1;
+  for (int i = 0; i < rank; i++) count *= extents[i];
   file_out f;
   TRY(file_open(&f, path, force));
   dkho_status s;
-  TRY_GOTO(file_write(&f, head, 10 + n));
+  TRY_GOTO(file_write(&f, head, n));
   TRY_GOTO(file_write(&f, data, count * st_dtype_size(dtype)));
   return file_commit(&f);
 done:

@@ -20,6 +20,9 @@ dkho_status npy_open(npy *out, const char *path);
 dkho_status npy_parse(npy *out, const void *bytes, size_t size, const char *name);
 void npy_close(npy *a);
 double npy_double(const npy *a, uint64_t i); /* element i as a double */
+/* What stands before the data in version 1.0, C order; returns its length. For writers that bring the data piece by piece. */
+enum { NPY_HEAD_MAX = 512 };
+size_t npy_head(char head[NPY_HEAD_MAX], st_dtype dtype, int rank, const uint64_t *shape);
 /* Version 1.0, C order. */
 dkho_status npy_save(const char *path, int force, st_dtype dtype, int rank, const uint64_t *shape, const void *data);
 
