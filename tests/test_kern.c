@@ -430,6 +430,23 @@ static void check_entrywise(const kern *k, size_t n) {
     kern_ref.mul(n, x, g, add, yr);
     assert_close("mul", k, n, y, yr, 1e-6);
   }
+  k->relu(n, 0.1F, x, y);
+  kern_ref.relu(n, 0.1F, x, yr);
+  assert_close("relu", k, n, y, yr, 0);
+  k->gate(n, x, g, y);
+  kern_ref.gate(n, x, g, yr);
+  assert_close("gate", k, n, y, yr, 1e-6);
+  for (int add = 0; add < 2; add++) {
+    k->relu_back(n, 0.1F, x, g, add, y);
+    kern_ref.relu_back(n, 0.1F, x, g, add, yr);
+    assert_close("relu_back", k, n, y, yr, 1e-6);
+    float *z = noise(n, 4, 1), *zr = noise(n, 4, 1);
+    k->gate_back(n, x, g, z, add, y, !add, z);
+    kern_ref.gate_back(n, x, g, zr, add, yr, !add, zr);
+    assert_close("gate_back", k, n, y, yr, 2e-6);
+    assert_close("gate_back", k, n, z, zr, 2e-6);
+    mem_free(z), mem_free(zr);
+  }
   const float a[3] = {0.5F, -1, 2}, *const three[3] = {x, g, x};
   for (int terms = 1; terms <= 3; terms++) {
     k->combine(n, terms, a, three, y);
@@ -463,8 +480,8 @@ static void matrix_product_case(const kern *k, int rows, int in, int out) {
     kern_ref.row_mm(&j);
     assert_close("row_mm", k, ny, y, yr, 2e-5);
   }
-  k->row_grad(rows, in, out, x, y, g);
-  kern_ref.row_grad(rows, in, out, x, y, gr);
+  k->row_grad(rows, in, out, x, (size_t)in, y, (size_t)out, g);
+  kern_ref.row_grad(rows, in, out, x, (size_t)in, y, (size_t)out, gr);
   assert_close("row_grad", k, nw, g, gr, 1e-4);
   void *all[] = {x, x2, w, w2, b, y, yr, g, gr};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]);

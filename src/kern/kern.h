@@ -180,7 +180,7 @@ typedef struct kern {
    * from one row to the next; without one the rows are close together. `add` adds to the result instead of writing it. */
   void (*row_mm)(const kern_rows *j);
   /* g_W += Xᵀ G: X rows × in, G rows × out, g_W in × out. */
-  void (*row_grad)(int64_t rows, int in, int out, const real *x, const real *g, real *gw);
+  void (*row_grad)(int64_t rows, int in, int out, const real *x, size_t xs, const real *g, size_t gs, real *gw);
   /* Layer norm of each row, eps 1e-5: y = gain ⊙ xhat + shift, xhat = (x - mean)/√(var + eps). */
   void (*row_norm)(int64_t rows, int n, const real *x, const real *gain, const real *shift, real *y);
   /* g_x = (q - mean q - xhat mean(q ⊙ xhat))/√(var + eps), q = gain ⊙ g_y, unless g_x is NULL;
@@ -202,6 +202,12 @@ typedef struct kern {
   void (*unary)(kern_fn f, size_t n, real a, real b, const real *x, real *y); /* y = a f(x) + b */
   /* g_x = a f'(x) ⊙ g_y; f' of gelu's slope is not there. */
   void (*unary_back)(kern_fn f, size_t n, real a, const real *x, const real *gy, int add, real *gx);
+  void (*relu)(size_t n, real slope, const real *x, real *y); /* y = x where x > 0, slope·x elsewhere */
+  void (*relu_back)(size_t n, real slope, const real *x, const real *gy, int add,
+                    real *gx);                                   /* g_x = (1 or slope) g_y */
+  void (*gate)(size_t n, const real *a, const real *b, real *y); /* y = a ⊙ silu(b) */
+  /* g_a = silu(b) ⊙ g_y, g_b = a ⊙ silu'(b) ⊙ g_y; a NULL one is left out. */
+  void (*gate_back)(size_t n, const real *a, const real *b, const real *gy, int add_a, real *ga, int add_b, real *gb);
   void (*combine)(size_t n, int terms, const real *a, const real *const *x, real *y); /* y = Σ a_i x_i */
   void (*mul)(size_t n, const real *a, const real *b, int add, real *y);              /* y = a ⊙ b */
   void (*axpy)(size_t n, real a, const real *x, real *y);                             /* y += a x */

@@ -23,11 +23,11 @@ void ref_row_mm(const kern_rows *j) {
     }
 }
 
-void ref_row_grad(int64_t rows, int in, int out, const real *x, const real *g, real *gw) {
+void ref_row_grad(int64_t rows, int in, int out, const real *x, size_t xs, const real *g, size_t gs, real *gw) {
   for (int i = 0; i < in; i++)
     for (int o = 0; o < out; o++) {
       double s = (double)gw[i * out + o];
-      for (int64_t r = 0; r < rows; r++) s += (double)x[r * in + i] * (double)g[r * out + o];
+      for (size_t r = 0; r < (size_t)rows; r++) s += (double)x[r * xs + (size_t)i] * (double)g[r * gs + (size_t)o];
       gw[i * out + o] = (real)s;
     }
 }
@@ -149,6 +149,26 @@ static double slope_of(kern_fn f, double x) {
 void ref_unary_back(kern_fn f, size_t n, real a, const real *x, const real *gy, int add, real *gx) {
   for (size_t i = 0; i < n; i++)
     gx[i] = (real)(old(add, gx + i) + (double)a * slope_of(f, (double)x[i]) * (double)gy[i]);
+}
+
+void ref_relu(size_t n, real slope, const real *x, real *y) {
+  for (size_t i = 0; i < n; i++) y[i] = x[i] > 0 ? x[i] : slope * x[i];
+}
+
+void ref_relu_back(size_t n, real slope, const real *x, const real *gy, int add, real *gx) {
+  for (size_t i = 0; i < n; i++) gx[i] = (real)(old(add, gx + i) + (double)(x[i] > 0 ? gy[i] : slope * gy[i]));
+}
+
+void ref_gate(size_t n, const real *a, const real *b, real *y) {
+  for (size_t i = 0; i < n; i++) y[i] = (real)((double)a[i] * ref_apply(KERN_SILU, (double)b[i]));
+}
+
+void ref_gate_back(size_t n, const real *a, const real *b, const real *gy, int add_a, real *ga, int add_b, real *gb) {
+  for (size_t i = 0; i < n; i++) {
+    double x = (double)b[i], g = (double)gy[i];
+    if (ga) ga[i] = (real)(old(add_a, ga + i) + ref_apply(KERN_SILU, x) * g);
+    if (gb) gb[i] = (real)(old(add_b, gb + i) + (double)a[i] * slope_of(KERN_SILU, x) * g);
+  }
 }
 
 void ref_combine(size_t n, int terms, const real *a, const real *const *x, real *y) {

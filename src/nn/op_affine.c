@@ -53,7 +53,7 @@ static void affine_rows_back(const op *o, const lane *l, int64_t r0, int64_t r1,
     if (gx) l->k->row_mm(&(kern_rows){r1 - r0, in, 1, &term, NULL, op_adds(o, l, i), gx, (size_t)in});
     wt += in;
     if (!partial) continue;
-    l->k->row_grad(r1 - r0, in, out, row_x(o, l, i, r0), gy, partial);
+    l->k->row_grad(r1 - r0, in, out, row_x(o, l, i, r0), (size_t)in, gy, (size_t)out, partial);
     partial += in * out;
   }
   if (partial && a->bias) l->k->col_sum(r1 - r0, out, 1, gy, partial);

@@ -16,8 +16,8 @@ static void synthesise(const lane *l, int64_t rows, int64_t beta, int64_t ch, co
 /* Inputs basis [N × β], x. partial: c[k][j] += Σ_r b[r][k] x[r][j] */
 static void coef_sums(const op *o, const lane *l, int64_t r0, int64_t r1, real *partial) {
   const tape_var *c = op_out(o, l, 0);
-  l->k->row_grad(r1 - r0, (int)c->rows, (int)c->cols, op_x(o, l, 0) + r0 * c->rows, op_x(o, l, 1) + r0 * c->cols,
-                 partial);
+  l->k->row_grad(r1 - r0, (int)c->rows, (int)c->cols, op_x(o, l, 0) + r0 * c->rows, (size_t)c->rows,
+                 op_x(o, l, 1) + r0 * c->cols, (size_t)c->cols, partial);
 }
 static void coef_forward(const op *o, const lane *l) {
   const sum_to to = {op_y(o, l, 0), o->partial};
@@ -51,9 +51,9 @@ static void synth_rows(const op *o, const lane *l, int64_t r0, int64_t r1) {
              row_y(o, l, 0, r0));
 }
 static void synth_rows_back(const op *o, const lane *l, int64_t r0, int64_t r1, real *partial) {
+  int beta = (int)op_in(o, l, 0)->cols, ch = (int)op_out(o, l, 0)->cols;
   if (partial)
-    l->k->row_grad(r1 - r0, (int)op_in(o, l, 0)->cols, (int)op_out(o, l, 0)->cols, row_x(o, l, 0, r0),
-                   row_gy(o, l, 0, r0), partial);
+    l->k->row_grad(r1 - r0, beta, ch, row_x(o, l, 0, r0), (size_t)beta, row_gy(o, l, 0, r0), (size_t)ch, partial);
 }
 static const row_kind synthesis = {{"synthesis", NULL, NULL, 1, 0}, synth_rows, synth_rows_back, NULL};
 

@@ -156,9 +156,8 @@ INLINE void rg_columns(int64_t rows, int V, int part, const float *x, size_t xs,
 }
 
 /* The turned form for few outputs: Gᵀ X by strips of the inputs, added to g_W by single numbers. */
-static void rg_turned(int64_t rows, int in, int out, const float *x, const float *g, float *gw) {
+static void rg_turned(int64_t rows, int in, int out, const float *x, size_t xs, const float *g, size_t gs, float *gw) {
   enum { WIDE = RM_V * VL };
-  size_t xs = (size_t)in, gs = (size_t)out;
   for (int k = 0; k < in; k += WIDE) {
     float s[FEW * WIDE] = {0};
     int n = in - k < WIDE ? in - k : WIDE, whole = n / VL * VL;
@@ -172,16 +171,17 @@ static void rg_turned(int64_t rows, int in, int out, const float *x, const float
   }
 }
 
-static void fast_row_grad(int64_t rows, int in, int out, const float *x, const float *g, float *gw) {
-  size_t xs = (size_t)in, gs = (size_t)out;
+static void fast_row_grad(int64_t rows, int in, int out, const float *x, size_t xs, const float *g, size_t gs,
+                          float *gw) {
+  size_t ld = (size_t)out;
   int o = 0, part = out % VL;
   if (out <= FEW && in > out) {
-    rg_turned(rows, in, out, x, g, gw);
+    rg_turned(rows, in, out, x, xs, g, gs, gw);
     return;
   }
-  for (; o + RM_V * VL <= out; o += RM_V * VL) rg_columns(rows, RM_V, 0, x, xs, in, g + o, gs, gw + o, gs);
-  for (; o + VL <= out; o += VL) rg_columns(rows, 1, 0, x, xs, in, g + o, gs, gw + o, gs);
-  if (part) rg_columns(rows, 1, part, x, xs, in, g + o, gs, gw + o, gs);
+  for (; o + RM_V * VL <= out; o += RM_V * VL) rg_columns(rows, RM_V, 0, x, xs, in, g + o, gs, gw + o, ld);
+  for (; o + VL <= out; o += VL) rg_columns(rows, 1, 0, x, xs, in, g + o, gs, gw + o, ld);
+  if (part) rg_columns(rows, 1, part, x, xs, in, g + o, gs, gw + o, ld);
 }
 
 #endif

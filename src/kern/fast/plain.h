@@ -173,6 +173,43 @@ static void fast_unary_back(kern_fn f, size_t n, float a, const float *x, const 
   entries(&j, f, 1);
 }
 
+/* a where x > 0, b elsewhere: by the sign of -x. */
+INLINE vf where_positive(vf x, vf a, vf b) {
+  return vpick(vishr(vbits(vsub(vset(0), x)), 31), a, b);
+}
+
+static void fast_relu(size_t n, float slope, const float *x, float *y) {
+  for (size_t i = 0; i < n; i += VL) {
+    vf v = load_some(x + i, n - i);
+    store_some(y + i, n - i, where_positive(v, v, vmul(vset(slope), v)));
+  }
+}
+
+static void fast_relu_back(size_t n, float slope, const float *x, const float *gy, int add, float *gx) {
+  for (size_t i = 0; i < n; i += VL) {
+    vf g = load_some(gy + i, n - i);
+    g = where_positive(load_some(x + i, n - i), g, vmul(vset(slope), g));
+    store_some(gx + i, n - i, add ? vadd(g, load_some(gx + i, n - i)) : g);
+  }
+}
+
+static void fast_gate(size_t n, const float *a, const float *b, float *y) {
+  for (size_t i = 0; i < n; i += VL)
+    store_some(y + i, n - i, vmul(load_some(a + i, n - i), value_of(KERN_SILU, load_some(b + i, n - i))));
+}
+
+static void fast_gate_back(size_t n, const float *a, const float *b, const float *gy, int add_a, float *ga, int add_b,
+                           float *gb) {
+  for (size_t i = 0; i < n; i += VL) {
+    size_t left = n - i;
+    vf x = load_some(b + i, left), g = load_some(gy + i, left), s = vsigmoid(x), y = vmul(x, s);
+    vf slope = vfma(y, vsub(vset(1), s), s);
+    if (ga) store_some(ga + i, left, vfma(y, g, add_a ? load_some(ga + i, left) : vset(0)));
+    if (gb)
+      store_some(gb + i, left, vfma(vmul(load_some(a + i, left), slope), g, add_b ? load_some(gb + i, left) : vset(0)));
+  }
+}
+
 static void fast_axpy(size_t n, float a, const float *x, float *y) {
   size_t i = 0;
   for (; i + VL <= n; i += VL) vstore(y + i, vfma(vset(a), vload(x + i), vload(y + i)));
