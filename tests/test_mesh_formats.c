@@ -37,6 +37,27 @@ static void formats_agree(void **state) {
   }
 }
 
+/* A mesh in two parts is one mesh, with the labels of the whole. */
+static void partitions(void **state) {
+  (void)state;
+  static const char *const list[] = {DATA "annulus_41_parts.msh", DATA "annulus_41_parts_bin.msh"};
+  cx *whole = load(DATA "annulus_41_ascii.msh");
+  for (size_t i = 0; i < 2; i++) {
+    cx *c = load(list[i]);
+    for (int k = 0; k < 3; k++) assert_int_equal(c->n[k], whole->n[k]);
+    for (int l = 1; l < whole->labels; l++) {
+      int64_t here = 0, there = 0;
+      for (int64_t e = 0; e < c->n[1]; e++) {
+        here += strcmp(c->label_name[label_at(c, 1, e)], whole->label_name[l]) == 0;
+        there += label_at(whole, 1, e) == l;
+      }
+      assert_int_equal(here, there);
+    }
+    cx_free(c);
+  }
+  cx_free(whole);
+}
+
 /* Hexahedra and prisms: corners may be listed in another order, so the tetrahedra may be too; but they are the same ones. */
 static void solids_agree(void **state) {
   (void)state;
@@ -396,9 +417,9 @@ static void advice(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(formats_agree),     cmocka_unit_test(solids_agree), cmocka_unit_test(stl_is_merged),
-      cmocka_unit_test(labels_of_formats), cmocka_unit_test(spellings),    cmocka_unit_test(malformed),
-      cmocka_unit_test(truncated),         cmocka_unit_test(starved),      cmocka_unit_test(advice),
-      cmocka_unit_test(stl_tails),         cmocka_unit_test(many_groups)};
+      cmocka_unit_test(formats_agree), cmocka_unit_test(solids_agree),      cmocka_unit_test(partitions),
+      cmocka_unit_test(stl_is_merged), cmocka_unit_test(labels_of_formats), cmocka_unit_test(spellings),
+      cmocka_unit_test(malformed),     cmocka_unit_test(truncated),         cmocka_unit_test(starved),
+      cmocka_unit_test(advice),        cmocka_unit_test(stl_tails),         cmocka_unit_test(many_groups)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

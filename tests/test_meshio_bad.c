@@ -42,7 +42,7 @@ static const bad_file gmsh[] = {
     {"msh", MSH2 "$PhysicalNames\n1\n4 1 \"fluid\"\n", "dimension of a physical name: found 4"},
     {"msh", MSH2 "$Comments\nnever closed\n", "the file ends, expected $EndComments"},
     {"msh", MSH2 "stray", "found \"stray\", expected the start of a section"},
-    {"msh", MSH4 "$PartitionedEntities\n", "partitioned meshes are not supported"},
+    {"msh", MSH4 "$PartitionedEntities\n2\n9999999999\n", "number of ghost entities: 9999999999 declared"},
     {"msh", MSH4 "$Entities\n1 0 0 9000000000000000000\n1 0 0 0 0\n",
      "number of entities: 9000000000000000000 declared"},
     {"msh", MSH4 "$Entities\n1 0 0 0\n1 0 0 0 888888888888 1\n", "number of physical tags: 888888888888 declared"},

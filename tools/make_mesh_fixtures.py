@@ -234,6 +234,8 @@ def main():
             gmsh(ANNULUS, 2, f"annulus_{version.replace('.', '')}_{'bin' if binary else 'ascii'}.msh", version, binary)
     gmsh(SHELL, 3, "shell_22_bin.msh", "2.2", True)
     gmsh(SHELL, 3, "shell_41_ascii.msh", "4.1", False)
+    gmsh(ANNULUS, 2, "annulus_41_parts.msh", "4.1", False, ("-part", "2"))
+    gmsh(ANNULUS, 2, "annulus_41_parts_bin.msh", "4.1", True, ("-part", "2"))
     gmsh(TORUS, 2, "torus_41_parametric.msh", "4.1", True, ("-parametric",))
     gmsh(TORUS, 2, "torus_41_ascii.msh", "4.1")
     gmsh(SQUARE_QUADS, 2, "quads_41_ascii.msh", "4.1")

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SEEN_NAMES = 1, SEEN_ENTITIES = 2, SEEN_NODES = 4, SEEN_ELEMENTS = 8 };
+enum { SEEN_NAMES = 1, SEEN_ENTITIES = 2, SEEN_NODES = 4, SEEN_ELEMENTS = 8, SEEN_PARTS = 16 };
 
 static dkho_status in_range(const scan *at, const char *field, int64_t x, int64_t lo, int64_t hi) {
   if (x >= lo && x <= hi) return DKHO_OK;
@@ -174,13 +174,12 @@ static dkho_status section(msh *f, scan_view mark, const char *end_mark, int *se
     dkho_status (*read)(msh *);
   } table[] = {{"$PhysicalNames", SEEN_NAMES, 0, 0, physical_names},
                {"$Entities", SEEN_ENTITIES, 0, 4, msh4_entities},
+               {"$PartitionedEntities", SEEN_PARTS, 0, 4, msh4_partitioned},
                {"$Nodes", SEEN_NODES, 0, 2, msh2_nodes},
                {"$Nodes", SEEN_NODES, 0, 4, msh4_nodes},
                {"$Elements", SEEN_ELEMENTS, SEEN_NODES, 2, msh2_elements},
                {"$Elements", SEEN_ELEMENTS, SEEN_NODES, 4, msh4_elements}};
   int layout = f->version == 2 ? 2 : 4;
-  if (scan_is(mark, "$PartitionedEntities"))
-    return scan_fail(f->s, "partitioned meshes are not supported; save the mesh before partitioning");
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     if (!scan_is(mark, table[i].mark) || (table[i].layout && table[i].layout != layout)) continue;
     if (*seen & table[i].bit) return scan_fail(f->s, "a second section %s", table[i].mark);

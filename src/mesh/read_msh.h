@@ -43,6 +43,7 @@ dkho_status msh_element(msh *f, const msh_shape *t, int32_t group, msh_reader *r
 dkho_status msh2_nodes(msh *f);
 dkho_status msh2_elements(msh *f);
 dkho_status msh4_entities(msh *f);
+dkho_status msh4_partitioned(msh *f);
 dkho_status msh4_nodes(msh *f);
 dkho_status msh4_elements(msh *f);
 

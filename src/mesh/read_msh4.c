@@ -22,14 +22,25 @@ static dkho_status keep_entity(msh *f, msh_entity e) {
   return DKHO_OK;
 }
 
+/* Dimension and tag of the entity that was parted, and in which parts this piece of it is. */
+static dkho_status pass_partitions(msh *f) {
+  int64_t count, x;
+  for (int i = 0; i < 2; i++) TRY(msh_int(f, "parent entity", INT32_MIN, INT32_MAX, &x));
+  TRY(msh_size(f, "number of partitions", 0, INT64_MAX, &count));
+  TRY(msh_count(f, "number of partitions", count, 2, 4));
+  for (int64_t i = 0; i < count; i++) TRY(msh_int(f, "partition", INT32_MIN, INT32_MAX, &x));
+  return DKHO_OK;
+}
+
 /* tag, x y z (points) or a box of six numbers, physical tags, and bounding entities for curves and above. An entity in
  * several groups counts for the first. */
-static dkho_status entity(msh *f, int dim) {
+static dkho_status entity(msh *f, int dim, int partitioned) {
   int64_t tag, count, x;
   double box;
   msh_entity e = {.dim = dim};
   TRY(msh_int(f, "entity tag", INT32_MIN, INT32_MAX, &tag));
   e.tag = (int32_t)tag;
+  if (partitioned) TRY(pass_partitions(f));
   for (int i = 0; i < (dim || f->version == 40 ? 6 : 3); i++) TRY(msh_real(f, "entity box", &box));
   TRY(msh_size(f, "number of physical tags", 0, INT64_MAX, &count));
   TRY(msh_count(f, "number of physical tags", count, 2, 4));
@@ -46,15 +57,29 @@ static dkho_status entity(msh *f, int dim) {
   return e.group ? keep_entity(f, e) : DKHO_OK;
 }
 
-dkho_status msh4_entities(msh *f) {
+static dkho_status entities(msh *f, int partitioned) {
   int64_t count[CX_DEGREES];
   for (int k = 0; k < CX_DEGREES; k++) TRY(msh_size(f, "number of entities", 0, INT64_MAX, &count[k]));
   for (int k = 0; k < CX_DEGREES; k++) {
     TRY(msh_count(f, "number of entities", count[k], k ? 18 : 10, k ? 68 : 36));
-    for (int64_t i = 0; i < count[k]; i++) TRY(entity(f, k));
+    for (int64_t i = 0; i < count[k]; i++) TRY(entity(f, k, partitioned));
   }
   if (f->entities) qsort(f->entity, (size_t)f->entities, sizeof *f->entity, by_dim_tag);
   return DKHO_OK;
+}
+
+dkho_status msh4_entities(msh *f) {
+  return entities(f, 0);
+}
+
+/* Of a mesh in parts, whose elements name the pieces: partitions, ghosts, then the pieces of entities. */
+dkho_status msh4_partitioned(msh *f) {
+  int64_t parts, ghosts, x;
+  TRY(msh_size(f, "number of partitions", 0, INT64_MAX, &parts));
+  TRY(msh_size(f, "number of ghost entities", 0, INT64_MAX, &ghosts));
+  TRY(msh_count(f, "number of ghost entities", ghosts, 4, 8));
+  for (int64_t i = 0; i < 2 * ghosts; i++) TRY(msh_int(f, "ghost entity", INT32_MIN, INT32_MAX, &x));
+  return entities(f, 1);
 }
 
 /* 4.1: dimension and tag of an entity; 4.0: the other way round. */
