@@ -1,50 +1,47 @@
 /* op_sparse.c: fixed sparse maps of rows: y = A x and y = Aᵀ x, both as gathers, each the other's backward. */
+#include "la/la.h"
 #include "nn/block.h"
 #include "nn/op.h"
 
 #include <assert.h>
+#include <string.h>
 
-static dkho_status half_alloc(sparse *m, sparse_half *h, int64_t rows, int64_t nnz) {
-  h->rows = rows;
-  return ARENA_NEW(&m->mem, h->ptr, rows + 1) && ARENA_NEW(&m->mem, h->col, nnz) && ARENA_NEW(&m->mem, h->val, nnz)
-             ? DKHO_OK
-             : DKHO_E_MEMORY;
-}
-
-/* Counting sort by column; rows come out ascending. */
-static void transpose(const sparse_half *a, sparse_half *at) {
-  for (int64_t p = 0; p < a->ptr[a->rows]; p++) at->ptr[a->col[p] + 1]++;
-  for (int64_t i = 0; i < at->rows; i++) at->ptr[i + 1] += at->ptr[i];
-  for (int64_t i = 0; i < a->rows; i++)
-    for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) {
-      int64_t q = at->ptr[a->col[p]]++;
-      at->col[q] = (int32_t)i;
-      at->val[q] = a->val[p];
-    }
-  for (int64_t i = at->rows; i > 0; i--) at->ptr[i] = at->ptr[i - 1];
-  at->ptr[0] = 0;
+/* The rows of a matrix in `real`. */
+static dkho_status copy_half(sparse *m, sparse_half *h, const csr *a) {
+  h->rows = a->rows;
+  if (!ARENA_NEW(&m->mem, h->ptr, a->rows + 1) || !ARENA_NEW(&m->mem, h->col, a->nnz) ||
+      !ARENA_NEW(&m->mem, h->val, a->nnz))
+    return DKHO_E_MEMORY;
+  for (int64_t i = 0; i <= a->rows; i++) h->ptr[i] = a->ptr[i];
+  for (int64_t p = 0; p < a->nnz; p++) {
+    h->col[p] = a->col[p];
+    h->val[p] = (real)a->val[p];
+  }
+  return DKHO_OK;
 }
 
 dkho_status sparse_create(sparse **out, int64_t rows, int64_t cols, const int64_t *ptr, const int32_t *col,
                           const double *val) {
+  csr a = {0}, at = {0};
   sparse *m;
+  dkho_status s;
   *out = NULL;
   if (!MEM_NEW(m, 1)) return DKHO_E_MEMORY;
-  dkho_status s = half_alloc(m, &m->a, rows, ptr[rows]);
-  if (s == DKHO_OK) s = half_alloc(m, &m->at, cols, ptr[rows]);
-  if (s != DKHO_OK) {
-    sparse_free(m);
-    return s;
-  }
-  for (int64_t i = 0; i <= rows; i++) m->a.ptr[i] = ptr[i];
-  for (int64_t p = 0; p < ptr[rows]; p++) {
-    assert(col[p] >= 0 && col[p] < cols);
-    m->a.col[p] = col[p];
-    m->a.val[p] = (real)val[p];
-  }
-  transpose(&m->a, &m->at);
+  TRY_GOTO(csr_alloc(&a, rows, cols, ptr[rows]));
+  memcpy(a.ptr, ptr, (size_t)(rows + 1) * sizeof *ptr);
+  memcpy(a.col, col, (size_t)a.nnz * sizeof *col);
+  memcpy(a.val, val, (size_t)a.nnz * sizeof *val);
+  for (int64_t p = 0; p < a.nnz; p++) assert(col[p] >= 0 && col[p] < cols);
+  TRY_GOTO(csr_transpose(&at, &a));
+  TRY_GOTO(copy_half(m, &m->a, &a));
+  TRY_GOTO(copy_half(m, &m->at, &at));
   *out = m;
-  return DKHO_OK;
+  m = NULL;
+done:
+  csr_free(&a);
+  csr_free(&at);
+  sparse_free(m);
+  return s;
 }
 
 void sparse_free(sparse *m) {

@@ -26,6 +26,8 @@ struct problem_state {
   chol_wide *factor;
 };
 
+/* Places of a sample's fields in a block, in the order of the table. */
+enum { FIELD_RHO, FIELD_B };
 static const data_field fields[] = {
     {"rho", DATA_INPUT, 0, 1, DATA_SCALE_MAXABS, 1, 1e-9, 0, 1},
     {"B", DATA_TARGET, 0, 3, DATA_SCALE_MAXABS, 1, 1e-9, 0, 1},
@@ -307,7 +309,7 @@ static void draw_sample(const problem_state *s, uint64_t seed, int64_t sample, d
 
 static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   (void)bytes;
-  for (int k = 0; k < G; k++) draw_sample(s, seed, first + k, block[0] + k * s->c->n[0]);
+  for (int k = 0; k < G; k++) draw_sample(s, seed, first + k, block[FIELD_RHO] + k * s->c->n[0]);
 }
 
 /* ---- the response ---- */
@@ -388,8 +390,8 @@ static void respond(const problem_state *s, const double *node, int k, const dou
 static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   int64_t n = s->c->n[0];
   scratch w = cut(s, bytes);
-  local_response(s, &w, block[0]);
-  for (int k = 0; k < G; k++) respond(s, w.node, k, block[0] + k * n, block[1] + 3 * k * n);
+  local_response(s, &w, block[FIELD_RHO]);
+  for (int k = 0; k < G; k++) respond(s, w.node, k, block[FIELD_RHO] + k * n, block[FIELD_B] + 3 * k * n);
   return DKHO_OK;
 }
 

@@ -29,6 +29,8 @@ struct problem_state {
   chol_wide *factor;
 };
 
+/* Places of a sample's fields in a block, in the order of the table. */
+enum { FIELD_F, FIELD_P, FIELD_Q, FIELD_W, FIELD_G };
 static const data_field fields[] = {
     {"f", DATA_INPUT, 0, 1, DATA_SCALE_MEANSTD, 0, 1e-6, 0, 1},
     {"p", DATA_TARGET, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
@@ -339,11 +341,11 @@ static LANES_CLONES void superpose(int64_t count, const double *wave, const lane
 static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   int64_t n = s->c->n[0];
   scratch w = cut(s, bytes);
-  for (int k = 0; k < G; k++) draw_sample(seed, first + k, k, w.coefficient, block[4] + 2 * k);
+  for (int k = 0; k < G; k++) draw_sample(seed, first + k, k, w.coefficient, block[FIELD_G] + 2 * k);
   for (int64_t i = 0; i < n; i += STRIP) {
     int64_t now = strip_size(n, i);
     superpose(now, s->wave + i * 2 * TERMS, (const lanes *)w.coefficient, (lanes *)w.strip);
-    problem_unpack_strip(n, i, now, w.strip, block[0]);
+    problem_unpack_strip(n, i, now, w.strip, block[FIELD_F]);
   }
 }
 
@@ -369,20 +371,20 @@ static LANES_CLONES void circulate(const cx *c, int64_t first, int64_t count, co
 static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   scratch w = cut(s, bytes);
-  problem_pack(c->n[0], block[0], w.f);
-  solve_potential(s, &w, (const double(*)[2])block[4]);
-  problem_unpack(c->n[0], w.p, block[1]);
+  problem_pack(c->n[0], block[FIELD_F], w.f);
+  solve_potential(s, &w, (const double(*)[2])block[FIELD_G]);
+  problem_unpack(c->n[0], w.p, block[FIELD_P]);
   for (int64_t i = 0; i < c->n[1]; i += STRIP) {
     int64_t now = strip_size(c->n[1], i);
     csr part = rows_of(&s->flux, i, now);
     csr_apply(&part, G, w.p, w.strip);
     round_flux(now, (lanes *)w.strip, (lanes_float *)w.q + i);
-    problem_unpack_strip(c->n[1], i, now, w.strip, block[2]);
+    problem_unpack_strip(c->n[1], i, now, w.strip, block[FIELD_Q]);
   }
   for (int64_t i = 0; i < c->n[2]; i += STRIP) {
     int64_t now = strip_size(c->n[2], i);
     circulate(c, i, now, (const lanes_float *)w.q, (lanes *)w.strip);
-    problem_unpack_strip(c->n[2], i, now, w.strip, block[3]);
+    problem_unpack_strip(c->n[2], i, now, w.strip, block[FIELD_W]);
   }
   return DKHO_OK;
 }

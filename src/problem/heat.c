@@ -21,6 +21,8 @@ struct problem_state {
   chol_wide *euler, *crank;
 };
 
+/* Places of a sample's fields in a block, in the order of the table. */
+enum { FIELD_U0, FIELD_U, FIELD_Q, FIELD_RIM };
 static const data_field fields[] = {
     {"u0", DATA_INPUT, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
     {"u", DATA_TARGET, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
@@ -153,7 +155,8 @@ static void draw_sample(const cx *c, uint64_t seed, int64_t sample, double *u, d
 
 static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   (void)bytes;
-  for (int k = 0; k < G; k++) draw_sample(s->c, seed, first + k, block[0] + k * s->c->n[0], block[3] + k * HOLES);
+  for (int k = 0; k < G; k++)
+    draw_sample(s->c, seed, first + k, block[FIELD_U0] + k * s->c->n[0], block[FIELD_RIM] + k * HOLES);
 }
 
 static size_t work(const problem_state *s) {
@@ -176,11 +179,11 @@ static dkho_status solve(const problem_state *s, void *bytes, double *const *blo
   const cx *c = s->c;
   int64_t n = c->n[0];
   double *u = bytes, *held = u + n * G, *load = held + n * G;
-  problem_pack(n, block[0], u);
+  problem_pack(n, block[FIELD_U0], u);
   for (int64_t i = 0; i < n; i++)
     for (int k = 0; k < G; k++) {
       int32_t l = c->label[0][i];
-      held[i * G + k] = l >= 2 ? block[3][k * HOLES + l - 2] : 0;
+      held[i * G + k] = l >= 2 ? block[FIELD_RIM][k * HOLES + l - 2] : 0;
       if (l >= 2) u[i * G + k] = held[i * G + k];
     }
   for (int t = 0; t < STEPS; t++)
@@ -188,10 +191,10 @@ static dkho_status solve(const problem_state *s, void *bytes, double *const *blo
       step(s, &s->euler_right, &s->euler_rim, s->euler, u, held, load);
     else
       step(s, &s->crank_right, &s->crank_rim, s->crank, u, held, load);
-  problem_unpack(n, u, block[1]);
+  problem_unpack(n, u, block[FIELD_U]);
   for (int k = 0; k < G; k++) {
-    double *q = block[2] + k * c->n[1];
-    cx_d(c, 0, 1, block[1] + k * n, q);
+    double *q = block[FIELD_Q] + k * c->n[1];
+    cx_d(c, 0, 1, block[FIELD_U] + k * n, q);
     for (int64_t e = 0; e < c->n[1]; e++) q[e] *= -KAPPA;
   }
   return DKHO_OK;

@@ -19,6 +19,8 @@ struct problem_state {
   chol_wide *half_plus;
 };
 
+/* Places of a sample's fields in a block, in the order of the table. */
+enum { FIELD_U0, FIELD_U, FIELD_M, FIELD_RATE };
 static const data_field fields[] = {
     {"u0", DATA_INPUT, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
     {"u", DATA_TARGET, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
@@ -115,7 +117,8 @@ static void draw_sample(const cx *c, uint64_t seed, int64_t sample, double *u, d
 
 static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   (void)bytes;
-  for (int k = 0; k < G; k++) draw_sample(s->c, seed, first + k, block[0] + k * s->c->n[0], block[3] + k);
+  for (int k = 0; k < G; k++)
+    draw_sample(s->c, seed, first + k, block[FIELD_U0] + k * s->c->n[0], block[FIELD_RATE] + k);
 }
 
 /* u ← u e^{rt} / (1 + u (e^{rt} - 1)): u' = r u(1-u) exactly over time t. */
@@ -134,18 +137,18 @@ static dkho_status solve(const problem_state *s, void *bytes, double *const *blo
   const cx *c = s->c;
   int64_t n = c->n[0];
   double *u = bytes, *next = u + n * G, *room = next + n * G;
-  problem_pack(n, block[0], u);
+  problem_pack(n, block[FIELD_U0], u);
   for (int t = 0; t < STEPS; t++) {
-    react(n, block[3], DT / 2, u);
+    react(n, block[FIELD_RATE], DT / 2, u);
     csr_apply(&s->half_minus, G, u, next);
     chol_wide_solve(s->half_plus, next, room);
-    react(n, block[3], DT / 2, next);
+    react(n, block[FIELD_RATE], DT / 2, next);
     memcpy(u, next, (size_t)(n * G) * sizeof *u);
   }
-  problem_unpack(n, u, block[1]);
+  problem_unpack(n, u, block[FIELD_U]);
   for (int k = 0; k < G; k++) {
-    double *m = block[2] + k * c->n[2];
-    static_vertex_mean(c, 2, 1, block[1] + k * n, m);
+    double *m = block[FIELD_M] + k * c->n[2];
+    static_vertex_mean(c, 2, 1, block[FIELD_U] + k * n, m);
     for (int64_t f = 0; f < c->n[2]; f++) m[f] *= c->measure[2][f];
   }
   return DKHO_OK;

@@ -25,6 +25,8 @@ struct problem_state {
   chol_wide *mass_factor, *half_plus;
 };
 
+/* Places of a sample's fields in a block, in the order of the table. */
+enum { FIELD_U0, FIELD_U, FIELD_Q, FIELD_M };
 static const data_field fields[] = {
     {"u0", DATA_INPUT, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
     {"u", DATA_TARGET, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
@@ -256,7 +258,7 @@ static void draw_sample(const cx *c, uint64_t seed, int64_t sample, double *u) {
 
 static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   (void)bytes;
-  for (int k = 0; k < G; k++) draw_sample(s->c, seed, first + k, block[0] + k * s->c->n[0]);
+  for (int k = 0; k < G; k++) draw_sample(s->c, seed, first + k, block[FIELD_U0] + k * s->c->n[0]);
 }
 
 /* q_e = ½(u_tail + u_head) v_e - κ (u_head - u_tail);  m_f = |f|·mean of u over its vertices. */
@@ -276,10 +278,11 @@ static dkho_status solve(const problem_state *s, void *bytes, double *const *blo
   const cx *c = s->c;
   int64_t n = c->n[0];
   scratch w = cut(s, bytes);
-  problem_pack(n, block[0], w.u);
+  problem_pack(n, block[FIELD_U0], w.u);
   march(s, &w);
-  problem_unpack(n, w.u, block[1]);
-  for (int k = 0; k < G; k++) observe(s, block[1] + k * n, block[2] + k * c->n[1], block[3] + k * c->n[2]);
+  problem_unpack(n, w.u, block[FIELD_U]);
+  for (int k = 0; k < G; k++)
+    observe(s, block[FIELD_U] + k * n, block[FIELD_Q] + k * c->n[1], block[FIELD_M] + k * c->n[2]);
   return DKHO_OK;
 }
 
