@@ -174,7 +174,7 @@ static int perform(const story *of, const char *dir, dkho_reproduce_options *o, 
   if (s == EXIT_DONE) {
     print_results(problems, of);
     print_paths(of, dir);
-    printf("\n   %.0f s in all\n", difftime(time(NULL), start));
+    printf("\n   %.0f s total\n", difftime(time(NULL), start));
   }
   json_decref(problems);
   return s;

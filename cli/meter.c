@@ -49,7 +49,7 @@ static void draw(uint64_t done, uint64_t total, const char *note, double t) {
     int full = (int)(20 * done / total);
     for (int i = 0; i < 20; i++) bar[i] = i < full ? '#' : '.';
   }
-  const char *word = total && done < total ? "left" : "in all";
+  const char *word = total && done < total ? "left" : "total";
   if (!meter.terminal) {
     fprintf(stderr, "%s: %llu/%llu  %s  %s %s  %s\n", meter.label, (unsigned long long)done, (unsigned long long)total,
             rate, left, word, note);

@@ -1,4 +1,4 @@
-/* reproduce.c: `dkho reproduce`: the paper's tables with our figures beside them. */
+/* reproduce.c: `dkho reproduce`: the paper's tables, with our numbers next to the published ones. */
 #include "cli.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static int run(int argc, char **argv) {
       {"--size", OPT_TEXT, &o.size, "S", "small, large or both (default: small; both for paper)"},
       {"--ablations", OPT_FLAG, &o.ablations, NULL, "also train the ablations, with equal budgets"},
       {"--figures", OPT_TEXT, &o.figures, "LIST", "only these figures, comma-separated (default: all)"},
-      {"--samples", OPT_INT, &o.samples, "N", "samples in all (default: the budget's)"},
+      {"--samples", OPT_INT, &o.samples, "N", "total number of samples (default: the budget's)"},
       {"--epochs", OPT_INT, &epochs, "N", "passes over the training samples (default: the budget's)"},
       {"--batch", OPT_INT, &batch, "N", "samples per step (default: the budget's, or as in dkho train)"},
       {"--optimizer", OPT_TEXT, &o.optimizer, "O", "adamw (default, the paper's), muon, soap"},

@@ -1,4 +1,4 @@
-/* train.c: `dkho train`: train an operator on a data set, or go on with a run. */
+/* train.c: `dkho train`: train an operator on a data set, or continue a run. */
 #include "cli.h"
 
 #include <stdio.h>

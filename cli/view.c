@@ -23,7 +23,7 @@ static int run(int argc, char **argv) {
   dkho_view_options o = {0};
   int64_t samples = 0;
   const opt opts[] = {
-      {"-o", OPT_TEXT, &out, "PAGE", "where to write the page (needed)"},
+      {"-o", OPT_TEXT, &out, "PAGE", "the page to write (required)"},
       {"--data", OPT_TEXT, &o.data, "FILE", "data set for a run or model (a run remembers its own)"},
       {"--split", OPT_TEXT, &o.split, "S", "train, val or test (default)"},
       {"--samples", OPT_INT, &samples, "N", "at most N samples (default: up to 9, as fit into about 8 MB)"},

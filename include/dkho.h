@@ -1,8 +1,8 @@
 /* dkho.h: the one public header of libdkho.
  *
  * Learn solution operators of PDEs on simplicial complexes. Plain C types, opaque handles, status codes. The library
- * never prints, exits or aborts: what it has to say goes through the report sink (dkho_report_set) and the last-error
- * text (dkho_error). Handles are freed by their _free call, which accepts NULL. */
+ * never prints, exits or aborts: it reports through the report sink (dkho_report_set) and the last-error text
+ * (dkho_error). Handles are freed by their _free call, which accepts NULL. */
 #ifndef DKHO_H
 #define DKHO_H
 
@@ -79,7 +79,7 @@ DKHO_API dkho_status dkho_complex_build(dkho_complex **out, int gdim, int64_t n0
                                         int64_t tops, const int32_t *top);
 /* From a file: a complex or data set of ours, or a mesh file (docs/FORMATS.md lists the formats). */
 DKHO_API dkho_status dkho_complex_read(dkho_complex **out, const char *path);
-/* The same for a mesh file that needs repair. What was done is told by the log and by dkho_complex_describe ("import"). */
+/* The same for a mesh file that needs repair. The log and dkho_complex_describe ("import") say what was done. */
 typedef struct dkho_import_options {
   int repair;       /* drop elements without extent, which otherwise refuse the file */
   int merge;        /* merge points at most `tolerance` apart; tolerance 0: at exactly the same place */
@@ -205,8 +205,8 @@ typedef struct dkho_train_options {
   int warmup;                   /* steps of linear warm-up */
   const char *optimizer;        /* "muon" (NULL), "adamw" (the paper's), "soap" */
   const char *schedule;  /* of the rate: "cosine" (NULL; the paper's, by epochs), "cosine_step", "linear", "constant" */
-  int64_t train_samples; /* use the first so many of the training split; 0: all */
-  int skip_nonfinite;    /* 1: leave out a step whose loss or gradient is not finite; 0: stop */
+  int64_t train_samples; /* use only the first N training samples; 0: all */
+  int skip_nonfinite;    /* 1: skip a step whose loss or gradient is not finite; 0: stop */
   uint64_t seed;
   int threads;
   double checkpoint_seconds; /* between checkpoints inside an epoch; 0: 60 */
@@ -214,13 +214,13 @@ typedef struct dkho_train_options {
   void *stop_user;
 } dkho_train_options;
 DKHO_API void dkho_train_defaults(dkho_train_options *options);
-/* Trains into a new directory. options NULL: dkho_train_defaults. DKHO_E_STOPPED after a stop request: the checkpoint is
- * there. */
+/* Trains into a new directory. options NULL: dkho_train_defaults. Returns DKHO_E_STOPPED after a stop request, with a
+ * checkpoint written. */
 DKHO_API dkho_status dkho_train(const char *data, const char *run, const dkho_train_options *options);
-/* Goes on where a run stopped, with its own config.json; of `options` (may be NULL) only threads, stop and
+/* Continues a run where it stopped, with its own config.json; of `options` (may be NULL) only threads, stop and
  * checkpoint_seconds are used. data NULL: the path in config.json. A finished run is left as it is. */
 DKHO_API dkho_status dkho_train_resume(const char *run, const char *data, const dkho_train_options *options);
-/* The models there are, as JSON: [{"name", "summary", "profile", "sizes": [{"name", "options"}], "options": [{"key", "type", "default",
+/* The available models, as JSON: [{"name", "summary", "profile", "sizes": [{"name", "options"}], "options": [{"key", "type", "default",
  * "range" or "choices", "help"}]}]. To be freed by dkho_text_free. */
 DKHO_API dkho_status dkho_model_list(char **json);
 /* Parameters of the model that these options (NULL: dkho_train_defaults) would give on a benchmark, without any data. */
@@ -229,42 +229,42 @@ DKHO_API dkho_status dkho_parameter_count(const char *problem, const dkho_train_
 DKHO_API dkho_status dkho_parameter_counts(const char *problem, const dkho_train_options *options, int64_t *count,
                                            int64_t *reals);
 /* Metrics of the selected model on a split ("test"), as JSON: {"run", "split", "target", "parameters", "samples", "metrics":
- * {key: value}, "rel_l2_each", "predict_seconds", "judge_seconds"}. A metric is null where what it refers to vanishes in every
- * sample (docs/METRICS.md). data NULL: the path in config.json. Here, and wherever a trained run is judged, `run` may also be a
- * model file; then data is needed. */
+ * {key: value}, "rel_l2_each", "predict_seconds", "judge_seconds"}. A metric is null where the quantity it refers to vanishes in
+ * every sample (docs/METRICS.md). data NULL: the path in config.json. Here, and wherever a trained run is evaluated, `run` may
+ * also be a model file; data is then required. */
 DKHO_API dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json);
-/* The metrics that judge a run's target, as a JSON array of {"key", "title", "better": 1 or -1, "join"}. */
+/* The metrics of a run's target, as a JSON array of {"key", "title", "better": 1 or -1, "join"}. */
 DKHO_API dkho_status dkho_metric_list(const char *run, const char *data, char **json);
-/* How far two separately trained runs contradict each other: the mean over a split of ‖d û - ŵ‖ / ‖ŵ‖, û of degree k by
+/* How inconsistent two separately trained runs are: the mean over a split of ‖d û - ŵ‖ / ‖ŵ‖, û of degree k by
  * `lower`, ŵ of degree k+1 by `upper`, both trained on the same data. */
 DKHO_API dkho_status dkho_compatibility(const char *lower, const char *upper, const char *data, const char *split,
                                         int threads, double *out);
-/* What a run has to be compared with, as JSON: {"target", "rows": [{"name", "what", "metrics"}, …], "cost"}: trivial predictors
- * and linear regression on the same training samples, judged on the test split by the target's metrics; time per sample of
- * the classical solver and of the model with these threads, and after how many solves training has paid for itself
- * ("never" when it does not). */
+/* Baselines and cost of a run, as JSON: {"target", "rows": [{"name", "what", "metrics"}, …], "cost"}: trivial predictors
+ * and linear regression on the same training samples, evaluated on the test split by the target's metrics; time per sample of
+ * the classical solver and of the model with these threads, and the number of solves after which training has paid for itself
+ * (or "never"). */
 DKHO_API dkho_status dkho_honesty(const char *run, const char *data, int threads, char **json);
 /* The phase diagnostic on the test split: whether the corrections that a model's relation makes are large where the reference
  * field is. JSON: {"score", "degree", "q", "adjacency", "instances", "population": {"rho": [mean, deviation], "dice", "lift",
  * "enrichment", "permuted_dice", "permuted_enrichment", "above_chance"}, "cases": [{"sample", "dice", …}], "each"}. */
 typedef struct dkho_phase_options {
   double q;          /* top fraction that is compared; 0: the benchmark's own */
-  int zero_diagonal; /* 1: smooth by neighbours alone, without the diagonal that products of incidence matrices have */
-  int64_t limit;     /* at most so many test samples; 0: all */
+  int zero_diagonal; /* 1: smooth over neighbours only, without the diagonal that products of incidence matrices have */
+  int64_t limit;     /* at most N test samples; 0: all */
 } dkho_phase_options;
 DKHO_API dkho_status dkho_phase(const char *run, const char *data, int threads, const dkho_phase_options *options,
                                 char **json);
-/* A benchmark from nothing to tables and figures: data, models of every target, ablations with equal budgets, rows to compare
- * with, the phase diagnostic; table.md, table.csv, result.json and figures/ in `dir`, our figures beside the paper's. What is
- * finished is kept: a call that was stopped goes on where it was. problem: one of dkho_problem_list, or "all" for those of
+/* Runs a whole benchmark: data, models of every target, ablations with equal budgets, baselines, the phase diagnostic. Writes
+ * table.md, table.csv, result.json and figures/ in `dir`, with the paper's numbers next to ours. Finished parts are kept: a call
+ * that was stopped continues where it stopped. problem: one of dkho_problem_list, or "all" for those of
  * the paper. json (may be NULL): the "problems" of result.json, an array of one object per problem in the folder. */
 typedef struct dkho_reproduce_options {
   const char *budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its own) */
   const char *target; /* NULL: every target */
   const char *size;   /* "small", "large", "both"; NULL: by the budget */
-  int ablations;      /* 1: the variants without one component too; 0: those that are finished */
-  /* Names with commas between: training, fields, models, ablations, parameters, phase; NULL: all that there are. One that this
-   * request does not have is refused with those it has. */
+  int ablations;      /* 1: also train the ablations; 0: include only those that are finished */
+  /* Comma-separated: training, fields, models, ablations, parameters, phase; NULL: all that apply. A figure that does not apply
+   * to this request is refused. */
   const char *figures;
   int64_t samples;                  /* 0: by the budget */
   int epochs, batch;                /* 0: by the budget */
@@ -286,16 +286,16 @@ DKHO_API dkho_status dkho_reproduce(const char *problem, const char *dir, const 
 DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const char *resolution, int threads,
                                 double seconds, char **json);
 /* Training time per simplex on meshes of growing size, from a hundredth of `largest` simplices (but at least 1,000) to that (0: 10⁶), as
- * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf (force: also where there is one). Medians of `turns` turns
- * (0: 3) through all sizes, by the clock and in processor time of all threads. Static descriptors and samples are noise, since only
+ * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf (force: replace an existing file). Medians of `turns` turns
+ * (0: 3) through all sizes, by the clock and in processor time of all threads. Static descriptors and samples are random, since only
  * the time matters. size: "small" (also NULL) or "large". */
 DKHO_API dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure,
                                         int force, char **json);
 
 /* ---- Trained operators ----------------------------------------------------------------------------------------------
- * A model file: weights, scaling, descriptors, and the complex with its bases; or packed, without the latter, which its
- * benchmark makes again on loading (a second or a few) and which are compared with what the file remembers. Predicting may be
- * done from many threads at once on one handle, and in a forked child, if no call on the handle was under way at the fork. */
+ * A model file: weights, scaling, descriptors, and the complex with its bases; or packed, without the latter, which are
+ * regenerated on loading (in a few seconds) and verified against checksums in the file. Many threads may predict with one
+ * handle at the same time; so may a forked child, if no call on the handle was in progress at the fork. */
 typedef struct dkho_model dkho_model;
 DKHO_API dkho_status dkho_model_load(dkho_model **out, const char *path); /* a model file or a run directory */
 /* Packs the selected model of a finished run on benchmark data into a small file NAME.st, and writes its card NAME.json (data,
@@ -304,13 +304,14 @@ DKHO_API dkho_status dkho_model_pack(const char *run, const char *data, const ch
                                      char **json);
 /* Writes README.md in the folder of a packed model: a table of all cards there. One that somebody else wrote is refused. */
 DKHO_API dkho_status dkho_model_table(const char *path);
-/* Makes a few test samples of a packed model again, predicts them, and compares the errors with those it remembers and the file
- * with its card, if that is beside it; an error says what differs. json (may be NULL): {"model", "file", "samples", "expected",
+/* Regenerates a few test samples of a packed model, predicts them, and compares the errors with those stored in the file, and the
+ * file with its card, if there is one; an error says what differs. json (may be NULL): {"model", "file", "samples", "expected",
  * "found"}. */
 DKHO_API dkho_status dkho_model_check(const char *path, int threads, char **json);
 DKHO_API dkho_status dkho_model_save(const dkho_model *m, const char *path, int force);
 DKHO_API void dkho_model_free(dkho_model *m);
-DKHO_API int dkho_model_inputs(const dkho_model *m); /* input fields and globals together, in the order predict wants */
+DKHO_API int
+dkho_model_inputs(const dkho_model *m); /* input fields and globals together, in the order of dkho_model_predict */
 DKHO_API dkho_status dkho_model_input(const dkho_model *m, int i, dkho_field_info *out);
 DKHO_API dkho_status dkho_model_output(const dkho_model *m, dkho_field_info *out);
 DKHO_API int64_t dkho_model_parameters(const dkho_model *m);
@@ -332,14 +333,14 @@ DKHO_API dkho_status dkho_predict_arrays(dkho_model *m, const char *const *input
 DKHO_API dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split, const char *path, int force,
                                        int threads, int64_t limit);
 
-/* ---- Seeing ---------------------------------------------------------------------------------------------------------
+/* ---- Viewing --------------------------------------------------------------------------------------------------------
  * One HTML file that shows what is at `path` in a browser, without a network: a mesh or complex with its harmonic fields and
  * labels; samples of a data set; of a run, or of a model file with data, reference, prediction and error, with the Hodge parts
  * of fields between degree 0 and the top. */
 typedef struct dkho_view_options {
   const char *data;  /* of a run: NULL: its own; of a model file: NULL: its complex is shown */
   const char *split; /* NULL: "test", or all samples of a data set that has none */
-  int samples;       /* at most so many; 0: up to 9, as fit into about 8 MB */
+  int samples;       /* at most N; 0: up to 9, as many as fit into about 8 MB */
   int threads, force;
 } dkho_view_options;
 DKHO_API dkho_status dkho_view(const char *path, const char *page, const dkho_view_options *options);

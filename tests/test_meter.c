@@ -73,7 +73,7 @@ static void test_plain_lines(void **state) {
   assert_string_equal(shown(), "training: 10/100  1.00/s  90 s left  loss 0.5\n"
                                "training: 20/100  1.00/s  80 s left  loss 0.5\n");
   at(40, 100, 100); /* the end is always said */
-  assert_int_equal(count("training: 100/100  2.50/s  40 s in all  loss 0.5\n"), 1);
+  assert_int_equal(count("training: 100/100  2.50/s  40 s total  loss 0.5\n"), 1);
 }
 
 /* What was done before the meter began says nothing of the rate. */
@@ -129,7 +129,7 @@ static void test_unknown_total(void **state) {
   begin(0);
   at(0, 0, 0);
   at(20, 40, 0);
-  assert_string_equal(shown(), "training: 40/0  2.00/s  20 s in all  loss 0.5\n");
+  assert_string_equal(shown(), "training: 40/0  2.00/s  20 s total  loss 0.5\n");
 }
 
 static void test_next_label(void **state) {

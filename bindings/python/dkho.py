@@ -5,7 +5,7 @@
     data = dkho.Dataset("darcy.st")
     q = model.predict({name: data.value(name, 0) for name in model.inputs})
 
-The library is looked for in $DKHO_LIBRARY, then beside the usual places of the system. Arrays are float32 for fields and
+The library is loaded from $DKHO_LIBRARY if set, else from the system's usual places. Arrays are float32 for fields and
 float64 for globals, in physical units; what comes in is converted, what goes out is new. Leaves out: meshing, calculus, training.
 """
 import ctypes as c

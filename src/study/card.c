@@ -118,12 +118,12 @@ static dkho_status write_index(const char *path, const table *t) {
   dkho_status s = file_open(&f, path, 1);
   if (s == DKHO_OK)
     s = file_printf(
-        &f,
-        TITLE " one card (`NAME.json`) beside each model (`NAME.st`). "
-              "A model file holds weights, scaling and descriptors; the complex is made again when it is loaded, and "
-              "compared with what the file remembers of it. RelL2 is the mean over the split.\n\n"
-              "    dkho info models/NAME.st\n    dkho check models/NAME.st      # a few test samples, made again\n"
-              "    dkho data PROBLEM -o data.st && dkho predict models/NAME.st --data data.st -o fields.st\n\n");
+        &f, TITLE
+        " each model (`NAME.st`) has a card (`NAME.json`) that documents it. "
+        "A model file holds weights, scaling and descriptors; the mesh is regenerated when the file is loaded and "
+        "verified against checksums in the file. RelL2 is the mean over the split.\n\n"
+        "    dkho info models/NAME.st\n    dkho check models/NAME.st      # predicts a few regenerated test samples\n"
+        "    dkho data PROBLEM -o data.st && dkho predict models/NAME.st --data data.st -o fields.st\n\n");
   if (s == DKHO_OK) s = file_write(&f, rows, strlen(rows));
   mem_free(rows);
   if (s == DKHO_OK) return file_commit(&f);

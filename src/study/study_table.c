@@ -126,8 +126,8 @@ static dkho_status training_table(file_out *f, const json_t *whole) {
   size_t i;
   json_t *target;
   TRY(file_printf(f,
-                  "### %s: training\n\nThe last column is how much of the best validation error was gained in the last "
-                  "tenth of the epochs; see the training curves.\n\n",
+                  "### %s: training\n\nThe last column is the share of the validation error that the last tenth of the "
+                  "epochs removed; see the training curves.\n\n",
                   text(whole, "problem")));
   dkho_status s = table_open(&t, 8, "lllrrrrr", head);
   json_array_foreach(json_object_get(whole, "targets"), i, target)
