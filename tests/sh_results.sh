@@ -34,8 +34,9 @@ for name, data in found.items():
                 where, run = f"results/{name}.json: {p['problem']} {row['run']}", runs[p["problem"], row["run"]]
                 near(f"{where}: test error", row["metrics"]["rel_l2"], run["result"]["test"]["metrics"]["rel_l2"])
                 val = run["curve"]["val_rel_l2"]
-                early = min(val[:math.floor(0.9 * len(val))])
-                near(f"{where}: late fall", 1 + row["training"]["late_fall"], 2 - min(val) / early)
+                early = val[:math.floor(0.9 * len(val))]
+                if early:
+                    near(f"{where}: late fall", 1 + row["training"]["late_fall"], 2 - min(val) / min(early))
                 known[p["problem"], t["target"], row["val_rel_l2"]] = row
 for path in glob.glob(f"{root}/models/*.json"):
     card = json.load(open(path))

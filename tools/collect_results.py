@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Turns the output folder of `dkho reproduce` or `bench/study.py` into one results file. Standard library only.
 
-    tools/collect_results.py DIR -o results/NAME.json
+    tools/collect_results.py DIR… -o results/NAME.json
     tools/collect_results.py RUN --eval EVAL.json -o results/NAME.json   # one run, with the output of `dkho eval RUN --honest --json`
 
-The file holds everything the pages and tests use, in a form that reads as a table (one row, run or curve per line):
+Several folders of `dkho reproduce` (one per problem, say) become one set. The file holds everything the pages and tests use, in a form that reads as a table (one row, run or curve per line):
 
     problems   of `dkho reproduce`: result.json (metrics of every row, cost, phase diagnostic) with the plan of each problem;
                rows of the paper are left out, they stand once in results/paper.json
@@ -111,22 +111,27 @@ def collect_single(folder, evaluation):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("folder", metavar="DIR")
+    p.add_argument("folder", metavar="DIR", nargs="+")
     p.add_argument("-o", "--out", required=True, metavar="FILE")
     p.add_argument("--paper", action="store_true", help="only the figures that the paper prints")
     p.add_argument("--eval", metavar="FILE", help="DIR is one run, FILE its evaluation")
     a = p.parse_args()
+    first = a.folder[0]
     try:
         if a.eval:
-            found = collect_single(a.folder, a.eval)
+            found = collect_single(first, a.eval)
         elif a.paper:
-            found = {"problems": [paper_of(q) for q in read_json(a.folder, "result.json")["problems"]]}
-        elif os.path.exists(os.path.join(a.folder, "study.json")):
-            found = collect_study(a.folder)
+            found = {"problems": [paper_of(q) for folder in a.folder for q in read_json(folder, "result.json")["problems"]]}
+        elif os.path.exists(os.path.join(first, "study.json")):
+            found = collect_study(first)
         else:
-            found = collect_reproduce(a.folder)
+            parts = [collect_reproduce(folder) for folder in a.folder]
+            found = {key: [x for part in parts for x in part[key]] for key in ("problems", "runs")}
     except (OSError, ValueError) as e:
-        raise SystemExit(f"collect_results: {a.folder}: {e}")
+        raise SystemExit(f"collect_results: {', '.join(a.folder)}: {e}")
+    names = [q["problem"] for q in found.get("problems", [])]
+    if len(a.folder) > 1 and (a.eval or "study" in found or len(set(names)) < len(names)):
+        raise SystemExit("collect_results: several folders must be of `dkho reproduce`, each problem in one of them")
     write_json(a.out, found)
 
 

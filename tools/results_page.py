@@ -210,12 +210,12 @@ def headline(results):
         first = next((t for t in ours if t), None)
         if not first:
             continue
-        best, fast = best_trivial(first), next((full_model(t) for t in reversed(ours) if full_model(t)), None)
+        best, timed = best_trivial(first), [full_model(t) for s, t in zip(sets, ours) if s.get("timing") and full_model(t)]
         ridge = rel_l2(row_named(first, "ridge"))
         cells = [TITLE.get((problem, target), f"{problem} {target}")] + [show(rel_l2(full_model(t))) for t in ours]
         cells += [show(rel_l2(row_named(results.target("paper", problem, target), name))) for _, name in sizes]
-        cells += [f"{rel_l2(best):.3f} ({best['name']})", f"{ridge:.0e}" if ridge < 1e-5 else f"{ridge:.3f}",
-                  f"{row_value(fast, 'ms'):.2g} / {row_value(fast, 'classical_ms'):.2g}"]
+        cells += [f"{rel_l2(best):.3f} ({best['name']})", "–" if ridge is None else f"{ridge:.0e}" if ridge < 1e-5 else f"{ridge:.3f}",
+                  f"{row_value(timed[0], 'ms'):.2g} / {row_value(timed[0], 'classical_ms'):.2g}" if timed else "–"]
         rows.append(cells)
     return table(head, rows)
 
