@@ -118,7 +118,109 @@ static void gradients(void **state) {
   }
 }
 
+static dkho_status build_and_drop(const model_setup *s, const model_view *v) {
+  params *p = NULL;
+  tape *t = NULL;
+  engine *e = NULL;
+  model_net net;
+  dkho_status st = model_params(s, &p);
+  if (st == DKHO_OK) st = model_record(s, p, v, &t, &net);
+  if (st == DKHO_OK) st = engine_create(&e, t, ENGINE_TRAIN, net.loss, NULL);
+  engine_free(e);
+  tape_free(t);
+  params_free(p);
+  return st;
+}
+
+/* Whatever allocation fails while a model is declared, recorded and given its buffers: a status, and nothing is left. */
+static void no_memory(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+    instance m;
+    instance_open(&m, &examples[i]);
+    const model_view v = {m.x, m.d, m.g, NULL};
+    size_t before = mem_live_blocks();
+    int failed = 0;
+    dkho_status st;
+    do {
+      mem_fail_at(++failed);
+      st = build_and_drop(&m.s, &v);
+      mem_fail_at(0);
+      if (st != DKHO_OK && st != DKHO_E_MEMORY) fail_msg("%s: %s", examples[i].model, fail_text());
+      assert_int_equal(mem_live_blocks(), before);
+    } while (st != DKHO_OK);
+    assert_true(failed > 10);
+    instance_close(&m);
+  }
+}
+
+typedef struct {
+  instance *m;
+  double *out;
+} prediction;
+static dkho_status fill_instance(void *ctx, const lane *l, int64_t sample) {
+  return gc_fill(&((prediction *)ctx)->m->c, l, sample);
+}
+static dkho_status take_prediction(void *ctx, const lane *l, int64_t sample) {
+  const prediction *p = ctx;
+  const tape_var *v = &p->m->c.t->var[p->m->net.predicted];
+  (void)sample;
+  memcpy(p->out, lane_value(l, p->m->net.predicted), (size_t)(v->rows * v->cols) * sizeof *p->out);
+  return DKHO_OK;
+}
+static double *predict(instance *m) {
+  const tape_var *v = &m->c.t->var[m->net.predicted];
+  prediction p = {m, mem_alloc((size_t)(v->rows * v->cols), sizeof(double))};
+  engine_batch b = {.count = 1, .fill = fill_instance, .take = take_prediction, .ctx = &p};
+  engine_bind(m->c.forward, m->c.value);
+  gc_ok(engine_predict(m->c.forward, &b));
+  return p.out;
+}
+
+/* small_surface with its vertices numbered backwards. */
+static cx *turned_surface(void) {
+  cx *c = small_surface(), *turned;
+  int64_t n = c->n[0];
+  double *x = mem_alloc((size_t)(3 * n), sizeof *x);
+  int32_t *top = mem_alloc((size_t)(3 * c->n[2]), sizeof *top);
+  for (int64_t i = 0; i < n; i++)
+    for (int a = 0; a < 3; a++) x[3 * (n - 1 - i) + a] = c->x[3 * i + a];
+  for (int64_t i = 0; i < 3 * c->n[2]; i++) top[i] = (int32_t)(n - 1) - c->vert[2][i];
+  gc_ok(cx_build(&turned, 3, n, x, 2, c->n[2], top, CX_APPEARANCE));
+  mem_free(x);
+  mem_free(top);
+  cx_free(c);
+  return turned;
+}
+
+/* Networks on graphs and learned grids do not know how vertices are numbered. */
+static void numbering(void **state) {
+  (void)state;
+  static const example list[] = {
+      {"gno", small_surface, 0, 1, 0, {"h=5", "project=4", "layers=2", "radius=0.9"}},
+      {"mgn", small_surface, 0, 1, 0, {"h=5", "steps=2"}},
+      {"geofno", small_surface, 0, 1, 0, {"w=3", "layers=2", "modes=2"}},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    instance m, turned;
+    example other = list[i];
+    other.complex_of = turned_surface;
+    instance_open(&m, &list[i]);
+    instance_open(&turned, &other);
+    int64_t n = m.x->n[0], width = m.s.features[0];
+    for (int64_t r = 0; r < n; r++)
+      memcpy(turned.c.data[0] + (n - 1 - r) * width, m.c.data[0] + r * width, (size_t)width * sizeof(double));
+    double *a = predict(&m), *b = predict(&turned);
+    for (int64_t r = 0; r < n; r++) assert_true(fabs(a[r] - b[n - 1 - r]) < 1e-11);
+    mem_free(a);
+    mem_free(b);
+    instance_close(&m);
+    instance_close(&turned);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(gradients)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(gradients), cmocka_unit_test(no_memory),
+                                     cmocka_unit_test(numbering)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
