@@ -5,40 +5,42 @@
 
 #include <assert.h>
 #include <string.h>
-#include <tgmath.h>
 
 /* y_rj = e^{x_rj - m_r} / Σ_j, m_r the largest of the row */
 static void softmax_rows(const op *o, const lane *l, int64_t r0, int64_t r1) {
-  int64_t cols = op_out(o, l, 0)->cols;
-  for (int64_t r = r0; r < r1; r++) {
-    const real *x = op_x(o, l, 0) + r * cols;
-    real *y = op_y(o, l, 0) + r * cols, most = x[0], sum = 0;
-    for (int64_t j = 1; j < cols; j++) most = x[j] > most ? x[j] : most;
-    for (int64_t j = 0; j < cols; j++) sum += y[j] = exp(x[j] - most);
-    for (int64_t j = 0; j < cols; j++) y[j] /= sum;
+  int64_t cols = op_out(o, l, 0)->cols, rows = r1 - r0;
+  const real *x = row_x(o, l, 0, r0);
+  real *y = row_y(o, l, 0, r0);
+  for (int64_t r = 0; r < rows; r++) {
+    real most = x[r * cols];
+    for (int64_t j = 1; j < cols; j++) most = x[r * cols + j] > most ? x[r * cols + j] : most;
+    for (int64_t j = 0; j < cols; j++) y[r * cols + j] = x[r * cols + j] - most;
+  }
+  l->k->map(KERN_EXP, (size_t)(rows * cols), y, y);
+  for (int64_t r = 0; r < rows; r++) {
+    real sum = 0;
+    for (int64_t j = 0; j < cols; j++) sum += y[r * cols + j];
+    sum = 1 / sum;
+    for (int64_t j = 0; j < cols; j++) y[r * cols + j] *= sum;
   }
 }
 /* g_x_j += y_j (g_j - Σ_i y_i g_i) */
-static void softmax_rows_back(const op *o, const lane *l, int64_t r0, int64_t r1) {
+static void softmax_rows_back(const op *o, const lane *l, int64_t r0, int64_t r1, real *partial) {
   int64_t cols = op_out(o, l, 0)->cols;
-  for (int64_t r = r0; r < r1; r++) {
-    const real *y = l->val[o->out[0]] + r * cols, *g = op_gy(o, l, 0) + r * cols;
-    real *gx = op_gx(o, l, 0) + r * cols, dot = 0;
+  int add = op_adds(o, l, 0);
+  (void)partial;
+  for (int64_t r = 0; r < r1 - r0; r++) {
+    const real *y = row_y(o, l, 0, r0) + r * cols, *g = row_gy(o, l, 0, r0) + r * cols;
+    real *gx = row_gx(o, l, 0, r0) + r * cols, dot = 0;
     for (int64_t j = 0; j < cols; j++) dot += y[j] * g[j];
-    for (int64_t j = 0; j < cols; j++) gx[j] += y[j] * (g[j] - dot);
+    for (int64_t j = 0; j < cols; j++) gx[j] = (add ? gx[j] : 0) + y[j] * (g[j] - dot);
   }
 }
-static void softmax_forward(const op *o, const lane *l) {
-  par_rows(o, l, op_out(o, l, 0)->rows, softmax_rows);
-}
-static void softmax_backward(const op *o, const lane *l) {
-  par_rows(o, l, op_out(o, l, 0)->rows, softmax_rows_back);
-}
-static const op_kind softmax = {"softmax", softmax_forward, softmax_backward, 0, 1};
+static const row_kind softmax = {{"softmax", NULL, NULL, 0, 1}, softmax_rows, softmax_rows_back, NULL};
 
 var op_softmax(tape *t, var x) {
   if (t->status != DKHO_OK) return VAR_NONE;
-  op *o = tape_op(t, &softmax, 1, &x, 1, (const int64_t[][2]){{t->var[x].rows, t->var[x].cols}}, 0);
+  op *o = tape_row_op(t, &softmax, 0, 1, &x, 1, (const int64_t[][2]){{t->var[x].rows, t->var[x].cols}}, 0);
   return o ? o->out[0] : VAR_NONE;
 }
 
@@ -52,9 +54,11 @@ static void columns_forward(const op *o, const lane *l) {
   for (int64_t r = 1; r < rows; r++)
     for (int64_t j = 0; j < cols; j++) most[j] = x[r * cols + j] > most[j] ? x[r * cols + j] : most[j];
   for (int64_t r = 0; r < rows; r++)
-    for (int64_t j = 0; j < cols; j++) sum[j] += y[r * cols + j] = exp(x[r * cols + j] - most[j]);
-  for (int64_t r = 0; r < rows; r++)
-    for (int64_t j = 0; j < cols; j++) y[r * cols + j] /= sum[j];
+    for (int64_t j = 0; j < cols; j++) y[r * cols + j] = x[r * cols + j] - most[j];
+  l->k->map(KERN_EXP, (size_t)(rows * cols), y, y);
+  l->k->col_sum(rows, (int)cols, 1, y, sum);
+  for (int64_t j = 0; j < cols; j++) sum[j] = 1 / sum[j];
+  l->k->col_scale(rows, (int)cols, sum, y, 0, y);
 }
 /* partial: Σ_r y_rj g_rj, which ends in the first row of the second output's buffer */
 static void columns_backward(const op *o, const lane *l) {
@@ -78,31 +82,27 @@ var op_softmax_columns(tape *t, var x) {
 
 /* c_ij = Σ_r a_ri b_rj */
 static void gram_sums(const op *o, const lane *l, int64_t r0, int64_t r1, real *partial) {
-  int64_t p = op_in(o, l, 0)->cols, q = op_in(o, l, 1)->cols;
-  const real *a = op_x(o, l, 0), *b = op_x(o, l, 1);
-  for (int64_t r = r0; r < r1; r++)
-    for (int64_t i = 0; i < p; i++)
-      for (int64_t j = 0; j < q; j++) partial[i * q + j] += a[r * p + i] * b[r * q + j];
+  int p = (int)op_in(o, l, 0)->cols, q = (int)op_in(o, l, 1)->cols;
+  l->k->row_grad(r1 - r0, p, q, op_x(o, l, 0) + r0 * p, (size_t)p, op_x(o, l, 1) + r0 * q, (size_t)q, partial);
 }
 static void gram_forward(const op *o, const lane *l) {
   const sum_to to = {op_y(o, l, 0), o->partial};
   memset(to.dst, 0, (size_t)o->partial * sizeof(real));
   par_sums(o, l, op_in(o, l, 0)->rows, gram_sums, 1, &to);
 }
-/* g_a_ri += Σ_j g_ij b_rj,  g_b_rj += Σ_i g_ij a_ri */
+/* g_a += b gᵀ,  g_b += a g; scratch: gᵀ */
 static void gram_rows_back(const op *o, const lane *l, int64_t r0, int64_t r1) {
-  int64_t p = op_in(o, l, 0)->cols, q = op_in(o, l, 1)->cols;
-  const real *a = op_x(o, l, 0), *b = op_x(o, l, 1), *g = op_gy(o, l, 0);
+  int p = (int)op_in(o, l, 0)->cols, q = (int)op_in(o, l, 1)->cols;
+  const kern_term to_a = {op_x(o, l, 1) + r0 * q, (size_t)q, q, op_scratch(o, l), p},
+                  to_b = {op_x(o, l, 0) + r0 * p, (size_t)p, p, op_gy(o, l, 0), q};
   real *ga = op_gx(o, l, 0), *gb = op_gx(o, l, 1);
-  for (int64_t r = r0; r < r1; r++)
-    for (int64_t i = 0; i < p; i++) {
-      real sum = 0;
-      for (int64_t j = 0; ga && j < q; j++) sum += g[i * q + j] * b[r * q + j];
-      if (ga) ga[r * p + i] += sum;
-      for (int64_t j = 0; gb && j < q; j++) gb[r * q + j] += g[i * q + j] * a[r * p + i];
-    }
+  if (ga) l->k->row_mm(&(kern_rows){r1 - r0, p, 1, &to_a, NULL, op_adds(o, l, 0), ga + r0 * p, (size_t)p});
+  if (gb) l->k->row_mm(&(kern_rows){r1 - r0, q, 1, &to_b, NULL, op_adds(o, l, 1), gb + r0 * q, (size_t)q});
 }
 static void gram_backward(const op *o, const lane *l) {
+  int64_t p = op_in(o, l, 0)->cols, q = op_in(o, l, 1)->cols;
+  for (int64_t i = 0; i < p; i++)
+    for (int64_t j = 0; j < q; j++) op_scratch(o, l)[j * p + i] = op_gy(o, l, 0)[i * q + j];
   par_rows(o, l, op_in(o, l, 0)->rows, gram_rows_back);
 }
 static const op_kind gram = {"gram", gram_forward, gram_backward, 3, 0};
@@ -114,6 +114,8 @@ var op_gram(tape *t, var a, var b) {
   op *o = tape_op(t, &gram, 2, (const var[]){a, b}, 1, (const int64_t[][2]){{p, q}}, 0);
   if (!o) return VAR_NONE;
   op_reduces(o, rows, p * q);
+  o->scratch = p * q;
+  if (a != b) o->fresh = 3;
   return o->out[0];
 }
 
