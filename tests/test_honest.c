@@ -189,6 +189,34 @@ static void carried(void **state) {
   cx_free(c);
 }
 
+/* A kernel whose matrix has full rank reproduces the samples it was fitted to, at a penalty near zero; the more of it, the nearer the
+ * prediction is to the mean. */
+static void kernels(void **state) {
+  shared *s = *state;
+  int target = dataset_find(s->d, "u");
+  int64_t trains, n = dataset_cx(s->d, 0)->n[0];
+  const int64_t *train = dataset_split(s->d, DATA_TRAIN, &trains);
+  float *p = mem_alloc((size_t)(trains * n), sizeof *p);
+  ridge *r;
+  ok(ridge_create(&r, s->d, trains, train, NULL));
+  for (int k = RIDGE_QUADRATIC; k < RIDGE_KERNELS; k++) {
+    double before = 0;
+    for (int e = 0; e < 3; e++) {
+      const double lambda[] = {1e-9, 1e-2, 1e4};
+      ridge_fit fit = {(ridge_kernel)k, 1, lambda[e], 0};
+      double error = 0;
+      ok(ridge_predict(r, target, &fit, trains, train, p));
+      for (int64_t i = 0; i < trains; i++)
+        error += metric_field_error(n, p + i * n, dataset_value(s->d, target, train[i])) / (double)trains;
+      if (e == 0 && !(error < 1e-4)) fail_msg("kernel %d: %g on its own samples", k, error);
+      assert_true(error > before);
+      before = error;
+    }
+  }
+  ridge_free(r);
+  mem_free(p);
+}
+
 /* Same bits for any number of threads. */
 static void threads(void **state) {
   shared *s = *state;
@@ -200,7 +228,8 @@ static void threads(void **state) {
     ridge *r;
     ok(pool_create(&p, pass ? 3 : 1));
     ok(ridge_create(&r, s->d, trains, train, p));
-    ok(ridge_predict(r, dataset_find(s->d, "w"), 1e-3, count, test, pass ? many : one));
+    ridge_fit fit = {RIDGE_MATERN, 2, 1e-3, 0};
+    ok(ridge_predict(r, dataset_find(s->d, "w"), &fit, count, test, pass ? many : one));
     ridge_free(r);
     pool_free(p);
   }
@@ -229,6 +258,7 @@ static void no_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(ridge_recovers), cmocka_unit_test(trivial_rows),
                                      cmocka_unit_test(other_problems), cmocka_unit_test(carried),
-                                     cmocka_unit_test(threads),        cmocka_unit_test(no_memory)};
+                                     cmocka_unit_test(kernels),        cmocka_unit_test(threads),
+                                     cmocka_unit_test(no_memory)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -81,22 +81,32 @@ static dkho_status judge_row(honest *h, const char *name, const char *what, pred
   return s;
 }
 
-static dkho_status fit_ridge(honest *h, ridge *r, float *prediction) {
-  double lambda = 0, error = 0, start = clock_now();
+/* The regressions, in the order of ridge_kernel. */
+static const struct {
+  const char *name, *what;
+} regressions[RIDGE_KERNELS] = {
+    {"ridge", "linear regression from all inputs, penalty chosen on validation"},
+    {"quadratic", "regression from all inputs and their products, chosen on validation"},
+    {"kernel", "Matern kernel regression from all inputs, chosen on validation"},
+};
+
+static dkho_status fit_ridge(honest *h, const ridge *r, ridge_kernel kernel, float *prediction) {
+  double start = clock_now();
   int64_t vals;
   const int64_t *val = dataset_split(h->d, DATA_VAL, &vals);
+  ridge_fit fit;
   scorer *scores = NULL;
   json_t *row = NULL;
-  TRY(ridge_choose(r, h->target, vals, val, &lambda, &error));
-  TRY(ridge_predict(r, h->target, lambda, h->samples, h->sample, prediction));
+  TRY(ridge_choose(r, h->target, kernel, vals, val, &fit));
+  TRY(ridge_predict(r, h->target, &fit, h->samples, h->sample, prediction));
   TRY(scorer_create(&scores, h->d, h->target, h->list, h->samples, h->threads));
   dkho_status s = scorer_take(scores, 0, h->samples, h->sample, prediction);
-  if (s == DKHO_OK)
-    s = add_row(h, "ridge", "linear regression from all inputs, penalty chosen on validation", scores, &row);
+  if (s == DKHO_OK) s = add_row(h, regressions[kernel].name, regressions[kernel].what, scores, &row);
   if (s == DKHO_OK) {
-    json_object_set_new(row, "lambda", json_real(lambda));
+    json_object_set_new(row, "lambda", json_real(fit.lambda));
+    if (kernel != RIDGE_LINEAR) json_object_set_new(row, "length", json_real(fit.length));
     json_object_set_new(row, "inputs", json_integer(ridge_inputs(r)));
-    json_object_set_new(row, "val_rel_l2", json_real(error));
+    json_object_set_new(row, "val_rel_l2", json_real(fit.error));
     json_object_set_new(row, "seconds", json_real(clock_now() - start));
   }
   scorer_free(scores);
@@ -108,7 +118,7 @@ static dkho_status judge_ridge(honest *h) {
   float *prediction;
   if (!MEM_NEW(prediction, h->samples * extent(h, 0))) return DKHO_E_MEMORY;
   dkho_status s = ridge_create(&r, h->d, h->trains, h->train, h->threads);
-  if (s == DKHO_OK) s = fit_ridge(h, r, prediction);
+  for (int k = 0; s == DKHO_OK && k < RIDGE_KERNELS; k++) s = fit_ridge(h, r, (ridge_kernel)k, prediction);
   ridge_free(r);
   mem_free(prediction);
   return s;

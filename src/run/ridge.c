@@ -16,7 +16,8 @@ struct ridge {
   const int64_t *train;
   pool *threads;
   double *mean; /* inputs */
-  double *gram; /* trains × trains */
+  double *gram; /* trains × trains: inner products */
+  double unit;  /* the mean of its diagonal */
 };
 
 static int varies(const data_field *f) {
@@ -113,6 +114,8 @@ dkho_status ridge_create(ridge **out, const dataset *d, int64_t trains, const in
   dkho_status s = MEM_NEW(r->mean, r->inputs) && MEM_NEW(r->gram, trains * trains) ? DKHO_OK : DKHO_E_MEMORY;
   if (s == DKHO_OK) s = find_mean(r);
   if (s == DKHO_OK) s = gram(r, trains, train, r->gram);
+  for (int64_t i = 0; s == DKHO_OK && i < trains; i++) r->unit += r->gram[i * trains + i];
+  r->unit = fmax(r->unit / (double)trains, 1e-300);
   if (s == DKHO_OK)
     *out = r;
   else
@@ -173,24 +176,75 @@ static dkho_status product(const ridge *r, int target, const double *weight, int
   return s;
 }
 
+/* ---- kernels ---- */
+
+/* norm[s] = ‖x_s‖² */
+static dkho_status find_norms(const ridge *r, int64_t count, const int64_t *sample, double *norm) {
+  double *x;
+  if (!MEM_NEW(x, r->inputs)) return DKHO_E_MEMORY;
+  for (int64_t s = 0; s < count; s++) {
+    read_block(r, 1, sample + s, 0, r->inputs, x);
+    norm[s] = 0;
+    for (int64_t k = 0; k < r->inputs; k++) norm[s] += x[k] * x[k];
+  }
+  mem_free(x);
+  return DKHO_OK;
+}
+
+static double matern(double r2) {
+  double r = sqrt(5 * fmax(r2, 0));
+  return (1 + r + r * r / 3) * exp(-r);
+}
+
+/* Inner products ⟨x_train, x_sample⟩ (trains × count) to the kernel's values, in place; norm: of the samples. */
+static void apply_kernel(const ridge *r, const ridge_fit *f, int64_t count, const double *norm, double *k) {
+  if (f->kernel == RIDGE_LINEAR) return;
+  for (int64_t j = 0; j < count; j++)
+    for (int64_t i = 0; i < r->trains; i++) {
+      double *v = &k[j * r->trains + i], u = *v / r->unit;
+      if (f->kernel == RIDGE_QUADRATIC)
+        *v = u + f->length * u * u;
+      else
+        *v = matern((r->gram[i * r->trains + i] + norm[j] - 2 * *v) / (r->unit * f->length * f->length));
+    }
+}
+
+/* The training samples' own kernel, without a penalty. */
+static void train_kernel(const ridge *r, const ridge_fit *f, double *norm, double *k) {
+  memcpy(k, r->gram, (size_t)(r->trains * r->trains) * sizeof *k);
+  for (int64_t i = 0; i < r->trains; i++) norm[i] = r->gram[i * r->trains + i];
+  apply_kernel(r, f, r->trains, norm, k);
+}
+
 /* weight ← (K + λI)⁻¹ weight; room: trains² doubles. */
-static dkho_status solve(const ridge *r, double lambda, int64_t count, double *weight, double *room) {
-  memcpy(room, r->gram, (size_t)(r->trains * r->trains) * sizeof *room);
+static dkho_status solve(const ridge *r, const double *kernel, double lambda, int64_t count, double *weight,
+                         double *room) {
+  memcpy(room, kernel, (size_t)(r->trains * r->trains) * sizeof *room);
   for (int64_t i = 0; i < r->trains; i++) room[i * r->trains + i] += lambda;
   return dense_solve_spd(r->trains, count, room, weight);
 }
 
-dkho_status ridge_predict(const ridge *r, int target, double lambda, int64_t count, const int64_t *sample, float *out) {
-  double *weight, *room = NULL;
+dkho_status ridge_predict(const ridge *r, int target, const ridge_fit *fit, int64_t count, const int64_t *sample,
+                          float *out) {
+  double *weight, *kernel, *room, *norm;
+  arena mem = {0};
+  dkho_status s;
   TRY(dataset_prove(r->d, target, r->trains, r->train));
   TRY(dataset_prove(r->d, -1, count, sample));
-  if (!MEM_NEW(weight, r->trains * count)) return DKHO_E_MEMORY;
-  dkho_status s = MEM_NEW(room, r->trains * r->trains) ? DKHO_OK : DKHO_E_MEMORY;
-  if (s == DKHO_OK) s = gram(r, count, sample, weight);
-  if (s == DKHO_OK) s = solve(r, lambda, count, weight, room);
-  if (s == DKHO_OK) s = product(r, target, weight, count, out);
-  mem_free(weight);
-  mem_free(room);
+  int64_t most = count > r->trains ? count : r->trains;
+  if (!ARENA_NEW(&mem, weight, r->trains * count) || !ARENA_NEW(&mem, kernel, r->trains * r->trains) ||
+      !ARENA_NEW(&mem, room, r->trains * r->trains) || !ARENA_NEW(&mem, norm, most)) {
+    s = DKHO_E_MEMORY;
+    goto done;
+  }
+  train_kernel(r, fit, norm, kernel);
+  TRY_GOTO(gram(r, count, sample, weight));
+  TRY_GOTO(find_norms(r, count, sample, norm));
+  apply_kernel(r, fit, count, norm, weight);
+  TRY_GOTO(solve(r, kernel, fit->lambda, count, weight, room));
+  TRY_GOTO(product(r, target, weight, count, out));
+done:
+  arena_free(&mem);
   return s;
 }
 
@@ -205,34 +259,63 @@ static double mean_error(const ridge *r, int target, int64_t count, const int64_
   return counted ? sum / (double)counted : 0;
 }
 
-dkho_status ridge_choose(const ridge *r, int target, int64_t count, const int64_t *sample, double *lambda,
-                         double *error) {
-  if (count > RIDGE_VAL) count = RIDGE_VAL;
-  TRY(dataset_prove(r->d, target, r->trains, r->train));
-  TRY(dataset_prove(r->d, target, count, sample));
-  int64_t n = entries(r->d, &dataset_field(r->d)[target]);
-  double trace = 0, best = INFINITY, *cross = NULL, *weight = NULL, *room = NULL;
-  float *p = NULL;
-  arena mem = {0};
-  dkho_status s = DKHO_E_MEMORY;
-  if (!ARENA_NEW(&mem, cross, r->trains * count) || !ARENA_NEW(&mem, weight, r->trains * count) ||
-      !ARENA_NEW(&mem, room, r->trains * r->trains) || !ARENA_NEW(&mem, p, count * n))
-    goto done;
-  for (int64_t i = 0; i < r->trains; i++) trace += r->gram[i * r->trains + i];
-  s = gram(r, count, sample, cross);
-  for (int e = 0; s == DKHO_OK && e < RIDGE_GRID; e++) {
-    double l = fmax(trace / (double)r->trains, 1e-300) * pow(10, RIDGE_TOP - e);
-    memcpy(weight, cross, (size_t)(r->trains * count) * sizeof *weight);
-    s = solve(r, l, count, weight, room);
-    if (s == DKHO_E_NOCONV) { /* smaller ones will not do either */
-      s = isinf(best) ? s : DKHO_OK;
-      break;
-    }
-    if (s == DKHO_OK) s = product(r, target, weight, count, p);
-    double found = s == DKHO_OK ? mean_error(r, target, count, sample, p) : 0;
-    if (s == DKHO_OK && found < best) best = found, *lambda = l;
+/* A choice being made: the samples it is made by, and room for one fit after the other. */
+typedef struct trial {
+  const ridge *r;
+  int target;
+  int64_t count;
+  const int64_t *sample;
+  double *inner, *cross, *weight, *kernel, *room, *norm, *own; /* norm: of the samples, own: of the training samples */
+  float *p;
+} trial;
+
+static dkho_status trial_room(trial *t, arena *mem) {
+  int64_t n = entries(t->r->d, &dataset_field(t->r->d)[t->target]), trains = t->r->trains, cells = trains * t->count;
+  return ARENA_NEW(mem, t->inner, cells) && ARENA_NEW(mem, t->cross, cells) && ARENA_NEW(mem, t->weight, cells) &&
+                 ARENA_NEW(mem, t->kernel, trains * trains) && ARENA_NEW(mem, t->room, trains * trains) &&
+                 ARENA_NEW(mem, t->norm, t->count) && ARENA_NEW(mem, t->own, trains) &&
+                 ARENA_NEW(mem, t->p, t->count * n)
+             ? DKHO_OK
+             : DKHO_E_MEMORY;
+}
+
+/* All penalties for one kernel; the best so far is kept in *best. */
+static dkho_status try_penalties(trial *t, ridge_fit fit, int stride, ridge_fit *best) {
+  const ridge *r = t->r;
+  double trace = 0;
+  size_t bytes = (size_t)(r->trains * t->count) * sizeof *t->weight;
+  train_kernel(r, &fit, t->own, t->kernel);
+  memcpy(t->cross, t->inner, bytes);
+  apply_kernel(r, &fit, t->count, t->norm, t->cross);
+  for (int64_t i = 0; i < r->trains; i++) trace += t->kernel[i * r->trains + i];
+  for (int e = 0; e < RIDGE_GRID; e += stride) {
+    fit.lambda = fmax(trace / (double)r->trains, 1e-300) * pow(10, RIDGE_TOP - e);
+    memcpy(t->weight, t->cross, bytes);
+    dkho_status s = solve(r, t->kernel, fit.lambda, t->count, t->weight, t->room);
+    if (s == DKHO_E_NOCONV) return isinf(best->error) ? s : DKHO_OK; /* smaller ones will not do either */
+    TRY(s);
+    TRY(product(r, t->target, t->weight, t->count, t->p));
+    fit.error = mean_error(r, t->target, t->count, t->sample, t->p);
+    if (fit.error < best->error) *best = fit;
   }
-  if (error) *error = best;
+  return DKHO_OK;
+}
+
+dkho_status ridge_choose(const ridge *r, int target, ridge_kernel kernel, int64_t count, const int64_t *sample,
+                         ridge_fit *fit) {
+  static const double lengths[RIDGE_KERNELS][5] = {{1}, {0.1, 1, 10}, {0.5, 1, 2, 4, 8}};
+  trial t = {.r = r, .target = target, .count = count < RIDGE_VAL ? count : RIDGE_VAL, .sample = sample};
+  arena mem = {0};
+  dkho_status s;
+  *fit = (ridge_fit){.kernel = kernel, .error = INFINITY};
+  TRY(dataset_prove(r->d, target, r->trains, r->train));
+  TRY(dataset_prove(r->d, target, t.count, sample));
+  TRY_GOTO(trial_room(&t, &mem));
+  TRY_GOTO(gram(r, t.count, sample, t.inner));
+  TRY_GOTO(find_norms(r, t.count, sample, t.norm));
+  for (int i = 0; i < 5 && lengths[kernel][i] > 0; i++)
+    TRY_GOTO(try_penalties(&t, (ridge_fit){.kernel = kernel, .length = lengths[kernel][i]},
+                           kernel == RIDGE_LINEAR ? 1 : 2, fit));
 done:
   arena_free(&mem);
   return s;
