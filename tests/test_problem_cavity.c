@@ -26,8 +26,16 @@ static void test_mesh_figures(void **state) {
   (void)state;
   cx *c;
   int layer[3] = {0}, count;
+  double least = INFINITY, largest = 0, volume = 0;
   assert_ok(problem_cavity.build(&c, "main"));
-  for (int64_t i = 0; i < c->n[0]; i++) layer[c->label[0][i]]++;
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    double r = radius(c->x + 3 * i);
+    layer[c->label[0][i]]++, least = fmin(least, r), largest = fmax(largest, r);
+  }
+  for (int64_t t = 0; t < c->n[3]; t++) volume += c->measure[3][t];
+  assert_between(least, 0.4605, 0.4615); /* as docs/MODEL.md says */
+  assert_between(largest, 1.8395, 1.8405);
+  assert_between(volume / (4 * M_PI / 3 * (8 - 0.064)), 0.705, 0.715);
   assert_int_equal(layer[1], 263);
   assert_int_equal(layer[2], 1168);
   assert_between(monopole_mean(c, &count), 0.865475, 0.865485);

@@ -1,4 +1,4 @@
-/* model.h: what a model is to the rest of the house. A model is one `model_type` in a file (or folder) of its own and one line in the
+/* model.h: what a model is to the rest of the library. A model is one `model_type` in a file (or folder) of its own and one line in the
  * list of model.c; training, evaluation, model files, the command line and the C API then know it.
  *
  * A model reads descriptor columns F_k (N_k × D_k) on the degrees 0 … degrees-1 and a summary g (1 × S) of the sample, and predicts
