@@ -13,7 +13,7 @@ static int run(int argc, char **argv);
 const verb verb_demo = {
     "demo",
     "from mesh to trained operator and figures in about two minutes",
-    "[reaction|darcy|torus|cavity|heat|lamination|ironloss|wells|flow|waves|elasticity] [-o demo]",
+    "[reaction|darcy|torus|cavity|heat|lamination|ironloss|wells|flow|waves|elasticity|maxwell] [-o demo]",
     "Builds the mesh, generates data, trains, compares the result with simpler predictors and the classical solver, and\n"
     "writes predictions and figures to ./demo (or -o); a second call continues there.\n"
     "The default is reaction: blobs of a species that spread and grow on a torus, on the full mesh. It is nonlinear, so\n"

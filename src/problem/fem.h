@@ -15,5 +15,8 @@ dkho_status fem_mass(csr *out, const cx *c);
 /* A_ij = -∫ λ_j v·∇λ_i, v linear on each simplex from vertex vectors (N_0 × gdim). Columns sum to zero, so M u' = -A u keeps
  * Σ M u. */
 dkho_status fem_advection(csr *out, const cx *c, const double *v);
+/* Tetrahedra: ∫ w_i·w_j of Whitney's fields of edges (line integral 1 along one edge, N1 × N1) and of faces (flux 1 through one, N2 × N2). */
+dkho_status fem_edge_mass(csr *out, const cx *c);
+dkho_status fem_face_mass(csr *out, const cx *c);
 
 #endif

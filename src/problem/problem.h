@@ -106,7 +106,7 @@ void problem_unpack_strip(int64_t n, int64_t first, int64_t count, const double 
 dkho_status problem_fill_common(const cx *c, const char *name, double *out);
 
 extern const problem problem_darcy, problem_torus, problem_cavity, problem_heat, problem_reaction, problem_lamination,
-    problem_ironloss, problem_wells, problem_flow, problem_waves, problem_elasticity;
+    problem_ironloss, problem_wells, problem_flow, problem_waves, problem_elasticity, problem_maxwell;
 int problem_count(void);
 const problem *problem_at(int i);
 const problem *problem_named(const char *name); /* NULL: there is none */
