@@ -111,6 +111,10 @@ static void run_ops_backward(const engine *e, const row_run *r, const lane *l) {
     o->kind->backward(o, l);
 }
 
+const char *engine_kernels(const engine *e) {
+  return e->kernels->name;
+}
+
 void engine_bind(engine *e, const real *value) {
   const tape *t = e->t;
   for (var v = 0; v < t->vars; v++) {

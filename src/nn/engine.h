@@ -58,6 +58,7 @@ void engine_add(const engine *e, real *g);
 /* Prediction: fill, forward, take, for every sample. */
 dkho_status engine_predict(engine *e, const engine_batch *b);
 
-size_t engine_lane_bytes(const engine *e); /* value and cotangent buffers of one lane */
+size_t engine_lane_bytes(const engine *e);   /* value and cotangent buffers of one lane */
+const char *engine_kernels(const engine *e); /* the instruction set they run on */
 
 #endif

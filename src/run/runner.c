@@ -272,7 +272,7 @@ const char *runner_engine(const runner *r) {
 }
 
 const char *runner_kernels(const runner *r) {
-  return r->path ? r->path->kernels(r->at.fast) : "plain";
+  return r->path ? r->path->kernels(r->at.fast) : engine_kernels(r->at.e);
 }
 
 double runner_work(const runner *r) {
