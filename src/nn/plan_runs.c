@@ -3,12 +3,14 @@
 
 #include <string.h>
 
-enum { RUN_PARTIAL = 1 << 16 }; /* reals of partial sums a run may gather: they are to stay in the second cache */
+/* Reals of partial sums a run may gather: they are to stay in the second cache. Small ones do not matter. */
+enum { RUN_PARTIAL = 1 << 16, SMALL_PARTIAL = 1 << 12 };
 
 /* The run that is open, and by variable the run that last made it, read it by rows, read it as a whole (-1: none). */
 typedef struct {
   plan *p;
   const tape *t;
+  int training;
   uint8_t *done; /* by operation */
   int *made, *by_rows, *as_whole;
 } scheduler;
@@ -21,12 +23,19 @@ static int is_ready(const scheduler *s, const op *o) {
   return 1;
 }
 
+/* Row-local operations sum up in the backward pass only. */
+static int64_t partial_of(const scheduler *s, const op *o) {
+  return o->rows && !s->training ? 0 : o->partial;
+}
+
 /* Whether a row-local operation may follow in the open run: what it reads as a whole must be complete before the run
  * begins, and in the backward pass be summed up by nothing else in it. */
 static int can_join(const scheduler *s, const op *o) {
   int run = s->p->runs - 1;
   const row_run *r = &s->p->run[run];
-  if (!o->rows || o->rows != r->rows || r->partial + o->partial > RUN_PARTIAL) return 0;
+  int64_t partial = partial_of(s, o);
+  if (!o->rows || o->rows != r->rows) return 0;
+  if (partial > SMALL_PARTIAL && r->partial + partial > RUN_PARTIAL) return 0;
   for (int j = 0; j < o->ins; j++) {
     var v = o->in[j];
     if (o->whole >> j & 1 ? s->made[v] == run || s->by_rows[v] == run : s->as_whole[v] == run) return 0;
@@ -42,7 +51,7 @@ static void append_op(scheduler *s, int *order, int at, int i, int opens) {
   row_run *r = &p->run[run];
   order[at] = i;
   r->count++;
-  r->partial += o->partial;
+  r->partial += partial_of(s, o);
   s->done[i] = 1;
   p->run_of[i] = run;
   for (int j = 0; j < o->ins; j++) (o->whole >> j & 1 ? s->as_whole : s->by_rows)[o->in[j]] = run;
@@ -79,7 +88,7 @@ static void size_runs(plan *p, const tape *t) {
 }
 
 dkho_status plan_runs(plan *p, const tape *t, engine_mode mode) {
-  scheduler s = {.p = p, .t = t};
+  scheduler s = {.p = p, .t = t, .training = mode == ENGINE_TRAIN};
   int *order;
   for (int i = 0; i < t->ops; i++) p->run_of[i] = -1;
   if (!ARENA_NEW(&p->mem, order, t->ops) || !ARENA_NEW(&p->mem, s.done, t->ops) ||

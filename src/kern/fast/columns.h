@@ -232,16 +232,30 @@ INLINE void gather_few(const kern_csr *a, int64_t first, int64_t last, int N, co
   }
 }
 
+/* V ≤ 4 whole vectors of row i, side by side; V is a constant at every call. */
+INLINE void gather_strip(const kern_csr *a, int64_t i, int V, size_t n, const float *x, int add, float *row) {
+  vf s[4];
+  UNROLL for (int v = 0; v < V; v++) s[v] = add ? vload(row + v * VL) : vset(0);
+  for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) {
+    const float *from = x + (size_t)a->col[p] * n;
+    vf w = vset(a->val[p]);
+    UNROLL for (int v = 0; v < V; v++) s[v] = vfma(w, vload(from + v * VL), s[v]);
+  }
+  UNROLL for (int v = 0; v < V; v++) vstore(row + v * VL, s[v]);
+}
+
 static void gather_wide(const kern_csr *a, int64_t first, int64_t last, size_t n, const float *x, int add, float *y) {
   for (int64_t i = first; i < last; i++) {
     float *row = y + (size_t)i * n;
-    for (size_t c = 0; c < n; c += VL) {
-      size_t left = n - c;
-      vf s = add ? load_some(row + c, left) : vset(0);
-      for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++)
-        s = vfma(vset(a->val[p]), load_some(x + (size_t)a->col[p] * n + c, left), s);
-      store_some(row + c, left, s);
-    }
+    size_t c = 0;
+    for (; c + 4 * VL <= n; c += 4 * VL) gather_strip(a, i, 4, n, x + c, add, row + c);
+    for (; c + VL <= n; c += VL) gather_strip(a, i, 1, n, x + c, add, row + c);
+    if (c == n) continue;
+    int left = (int)(n - c);
+    vf s = add ? vload_part(row + c, left) : vset(0);
+    for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++)
+      s = vfma(vset(a->val[p]), vload_part(x + (size_t)a->col[p] * n + c, left), s);
+    vstore_part(row + c, s, left);
   }
 }
 
