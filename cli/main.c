@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const verb *const verbs[] = {&verb_mesh, &verb_data,  &verb_train,  &verb_eval,      &verb_predict,
-                                    &verb_view, &verb_phase, &verb_models, &verb_reproduce, &verb_demo,
-                                    &verb_info, &verb_bench, &verb_pack,   &verb_check,     &verb_completion};
+static const verb *const verbs[] = {&verb_mesh,  &verb_data,  &verb_train,  &verb_eval,      &verb_predict, &verb_view,
+                                    &verb_plot,  &verb_phase, &verb_models, &verb_reproduce, &verb_demo,    &verb_info,
+                                    &verb_bench, &verb_pack,  &verb_check,  &verb_completion};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
 const verb *const *all_verbs(int *count) {

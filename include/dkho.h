@@ -344,6 +344,18 @@ typedef struct dkho_view_options {
   int threads, force;
 } dkho_view_options;
 DKHO_API dkho_status dkho_view(const char *path, const char *page, const dkho_view_options *options);
+/* Figures in the folder `dir`, which is made when it is missing: of meshes (mesh, side by side); of a data set (mesh, and fields: the sample of median
+ * size of every target); of runs, or model files with data (training: errors by epoch; errors: of every sample; fields-NAME: the
+ * median, best and worst sample; runs-TARGET: several runs of one target side by side). json (may be NULL): an array of the paths
+ * written. */
+typedef struct dkho_plot_options {
+  const char *data;   /* of runs: NULL: their own; of a model file: NULL: its complex is drawn */
+  const char *split;  /* NULL: "test" */
+  const char *format; /* "png" (NULL), "svg", "pdf", or several with commas between */
+  int threads, force;
+} dkho_plot_options;
+DKHO_API dkho_status dkho_plot(int count, const char *const *path, const char *dir, const dkho_plot_options *options,
+                               char **json);
 
 #ifdef __cplusplus
 }

@@ -16,8 +16,8 @@ static int solid(int x, int y, int z) {
   return 1;
 }
 
-/* The cut of a block takes a quarter of its height: areas of what is left follow from elementary geometry, with the
- * planes through vertices (side 2) and between them (side 3). */
+/* The cut through the centre of a block takes half of its surfaces; the section is as long as the plane's way through the square,
+ * which meets two opposite sides. Through vertices (side 2) and between them (side 3). */
 static void area_of_parts(const surface *s, double area[3]) {
   memset(area, 0, 3 * sizeof *area);
   for (int64_t i = 0; i < s->patches; i++) {
@@ -31,7 +31,7 @@ static void area_of_parts(const surface *s, double area[3]) {
 
 static void test_cut(void **state) {
   (void)state;
-  static const double expected[3][3] = {{24 - 6, 0, 4}, {54 - 13.5, 0, 9}, {54 - 13.5, 6 - 1.5, 9 - 1}};
+  static const double expected[3][3] = {{12, 0, 4 / 0.96}, {27, 0, 9 / 0.96}, {27, 3, 8 / 0.96}};
   for (int which = 0; which < 3; which++) {
     int side = which == 0 ? 2 : 3;
     cx *c = shape_cubes(side, side, side, which == 2 ? hollow : solid, 0);
@@ -51,8 +51,13 @@ static void test_cut(void **state) {
           assert_near(x, p->p[j][k], 1e-9);
         }
       }
-    for (int64_t i = 0; i < s.strokes; i++)
-      for (int j = 0; j < 2; j++) assert_true(surface_gone(&s, s.stroke[i].p[j]) < 1e-9);
+    double rim = 0;
+    for (int64_t i = 0; i < s.strokes; i++) {
+      const stroke *k = &s.stroke[i];
+      for (int j = 0; j < 2; j++) assert_true(surface_gone(&s, k->p[j]) < 1e-9);
+      if (k->rim) rim += hypot(hypot(k->p[1][0] - k->p[0][0], k->p[1][1] - k->p[0][1]), k->p[1][2] - k->p[0][2]);
+    }
+    assert_near(rim, (2 + 2 / 0.96) * (side + (which == 2)), 1e-9);
     surface_close(&s);
     cx_free(c);
   }

@@ -1,5 +1,5 @@
-/* test_view.c: pages of dkho_view without a browser: what they hold, what is refused, the n-th allocation failing. In a browser:
- * sh_view.sh. */
+/* test_view.c: pages of dkho_view without a browser, and figures of dkho_plot: what they hold, what is refused, the n-th allocation
+ * failing. Pages in a browser: sh_view.sh. */
 #include "memory.h"
 
 #include "report/page.h"
@@ -15,11 +15,61 @@ static dkho_status view_mesh(void) {
   return dkho_view(TEST_DATA "/mesh/annulus_41_bin.msh", w.file, NULL);
 }
 
+static dkho_status plot_run(void) {
+  const char *const path[2] = {w.run, w.run};
+  const dkho_plot_options o = {.threads = 1, .force = 1};
+  return dkho_plot(2, path, w.out, &o, &text);
+}
+static dkho_status plot_data(void) {
+  const char *const path[1] = {w.data};
+  return dkho_plot(1, path, w.out, NULL, NULL);
+}
+static dkho_status plot_meshes(void) {
+  const char *const path[2] = {TEST_DATA "/mesh/annulus_41_bin.msh", TEST_DATA "/mesh/shell_22_bin.msh"};
+  return dkho_plot(2, path, w.out, NULL, NULL);
+}
+
+/* The figures of a call are those named, and pictures. */
+static void check_figures(dkho_status (*plot)(void), int count, const char *const *name) {
+  char path[256];
+  size_t size;
+  FINE(plot());
+  assert_int_equal(scratch_count(w.out), count);
+  for (int i = 0; i < count; i++) {
+    snprintf(path, sizeof path, "%s/%s.png", w.out, name[i]);
+    char *png = api_bytes(path, &size);
+    assert_true(size > 3000 && memcmp(png, "\x89PNG", 4) == 0);
+    free(png);
+  }
+  drop_outputs();
+}
+
+static void test_plot(void **state) {
+  (void)state;
+  check_figures(plot_run, 4, (const char *const[]){"training", "errors", "fields-run", "runs-q"});
+  check_figures(plot_data, 2, (const char *const[]){"mesh", "fields"});
+  check_figures(plot_meshes, 1, (const char *const[]){"mesh"});
+  const char *const path[2] = {w.run, w.data};
+  dkho_plot_options o = {.format = "png,jpg", .threads = 1};
+  REFUSED(DKHO_E_INPUT, dkho_plot(1, path, w.out, &o, NULL), "png,jpg");
+  REFUSED(DKHO_E_INPUT, dkho_plot(0, path, w.out, NULL, NULL), "0 things");
+  assert_int_not_equal(dkho_plot(2, path, w.out, NULL, NULL), DKHO_OK); /* a data set is no run */
+  assert_int_equal(scratch_count(w.out), 0);
+  o.format = "svg,pdf";
+  FINE(dkho_plot(1, path + 1, w.out, &o, &text));
+  assert_int_equal(scratch_count(w.out), 4);
+  assert_non_null(strstr(text, "/fields.pdf"));
+  REFUSED(DKHO_E_EXISTS, dkho_plot(1, path + 1, w.out, &o, NULL), "mesh.svg");
+  drop_outputs();
+}
+
 static void test_memory(void **state) {
   (void)state;
   sweep(&(trial){"page of a run", view_run, NULL, NULL, 0}, 20);
   sweep(&(trial){"page of a data set", view_data, NULL, NULL, 0}, 20);
   sweep(&(trial){"page of a mesh", view_mesh, NULL, NULL, 0}, 60);
+  sweep(&(trial){"figures of runs", plot_run, NULL, NULL, 1}, 2);
+  sweep(&(trial){"figures of meshes", plot_meshes, NULL, NULL, 1}, 2);
 }
 
 /* The numbers of block `id` of a page: base64, little-endian floats. */
@@ -136,6 +186,7 @@ static int teardown(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_arrays), cmocka_unit_test(test_run),
-                                     cmocka_unit_test(test_refusals), cmocka_unit_test(test_memory)};
+                                     cmocka_unit_test(test_refusals), cmocka_unit_test(test_plot),
+                                     cmocka_unit_test(test_memory)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

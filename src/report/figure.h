@@ -14,13 +14,13 @@ typedef struct figure_complex {
 } figure_complex;
 dkho_status figure_complexes(const char *path, int force, int count, const figure_complex *item);
 
-/* A row of the comparison: input, reference, prediction, and |p - y| / Q95(|y|) on the field's own simplices. Several
+/* A row of the comparison: input, reference, prediction, and |error| / Q95(|reference|) on the field's own simplices. Several
  * channels are shown by their norm, an edge field by its size (the sign of an edge value is a choice), both with arrows
  * where a direction can be given. */
 typedef struct figure_sample {
   const char *title, *note; /* note may be NULL */
   const cx *c;
-  mesh_field input, reference, prediction; /* input.data may be NULL; the last two have one degree and channels */
+  mesh_field input, reference, prediction; /* data of the first and the last may be NULL; the last two are alike */
 } figure_sample;
 /* shared: all rows show the same quantity and share its colours; else each row has its own. Errors share one scale. */
 dkho_status figure_fields(const char *path, int force, int shared, int rows, const figure_sample *row);

@@ -35,6 +35,7 @@ static dkho_status mesh_panel(canvas *page, const figure_complex *item, double x
   scene_plain(&sc, colour);
   scene_mesh(&sc, fmax(fmin(0.045 * sc.mesh, 0.6), 0.26), rgb_hex(0x2f5573), 0.6);
   scene_border(&sc, 1.5, 1);
+  scene_contour(&sc, 0.9);
   scene_place(&sc, x, y);
   scene_close(&sc);
   return DKHO_OK;

@@ -28,6 +28,7 @@ typedef struct {
   canvas page;
   arena mem;
   int rows, shared, inputs; /* inputs: some row has one */
+  column last;              /* REFERENCE when no row has a prediction, else ERROR */
   row *row;
 } layout;
 
@@ -120,6 +121,8 @@ static dkho_status prepare(layout *l, const figure_sample *sample) {
       TRY(shown_of(&l->mem, s->c, &s->input, &r->shown[INPUT]));
     }
     TRY(shown_of(&l->mem, s->c, &s->reference, &r->shown[REFERENCE]));
+    if (!s->prediction.data) continue;
+    l->last = ERROR;
     TRY(shown_of(&l->mem, s->c, &s->prediction, &r->shown[PREDICTION]));
     TRY(error_of(&l->mem, s, &r->shown[ERROR]));
   }
@@ -145,25 +148,31 @@ static dkho_status panel(layout *l, const row *r, column j, double x, double y) 
   TRY(scene_open(&sc, &l->page, s->c, PANEL, r->high));
   scene_field(&sc, &r->shown[j], r->map[j]);
   scene_border(&sc, 0.8, 0);
+  scene_contour(&sc, 0.7);
   dkho_status status = whole[j] ? arrows(&l->mem, &sc, whole[j]) : DKHO_OK;
   if (status == DKHO_OK) scene_place(&sc, x, y);
   scene_close(&sc);
   return status;
 }
 
+/* The column that the bar of reference and prediction follows. */
+static column field_bar(const layout *l) {
+  return l->last == ERROR ? PREDICTION : REFERENCE;
+}
+
 /* Where column j begins, COLUMNS for the right end. Bars follow the input, the prediction and the error. */
 static double column_x(const layout *l, int j) {
   double x = PAGE_MARGIN + ROW_LABEL;
   if (j > INPUT && l->inputs) x += PANEL + BAR_ROOM;
-  if (j > REFERENCE) x += PANEL + GAP;
-  if (j > PREDICTION) x += PANEL + BAR_ROOM;
-  if (j > ERROR) x += PANEL + BAR_ROOM - GAP;
+  if (j > REFERENCE) x += PANEL + (field_bar(l) == REFERENCE ? BAR_ROOM - GAP : GAP);
+  if (j > PREDICTION && l->last == ERROR) x += PANEL + BAR_ROOM;
+  if (j > ERROR && l->last == ERROR) x += PANEL + BAR_ROOM - GAP;
   return x;
 }
 
 static void draw_bars(layout *l, double top, double total) {
-  static const column after[3] = {INPUT, PREDICTION, ERROR};
-  for (int b = 0; b < 3; b++) {
+  const column after[3] = {INPUT, field_bar(l), ERROR};
+  for (int b = 0; b < 3 && after[b] <= l->last; b++) {
     int spans = l->shared || after[b] == ERROR;
     double y = top, x = column_x(l, (int)after[b]) + PANEL + 5;
     for (int i = 0; i < (spans ? 1 : l->rows); i++) {
@@ -181,16 +190,33 @@ static void row_label(layout *l, const row *r, double y) {
   if (r->sample->note) text_fit(&l->page, x + 22.5, mid, r->high - 4, ALIGN_MIDDLE, 90, STYLE_NOTE, r->sample->note);
 }
 
+/* The input's name, when it is one for all rows. */
+static const char *input_name(const layout *l) {
+  for (int i = 1; i < l->rows; i++)
+    if (!l->row[i].shown[INPUT].data || strcmp(l->row[i].shown[INPUT].name, l->row[0].shown[INPUT].name) != 0)
+      return "";
+  return l->row[0].shown[INPUT].name;
+}
+
+/* Notes under the heads use words: any letter may be the name of a field. */
+static void draw_heads(layout *l) {
+  const char *const head[COLUMNS] = {"Input", l->last == ERROR ? "Reference" : "Target", "Prediction",
+                                     "Relative error"};
+  const char *const note[COLUMNS] = {l->inputs && l->row[0].shown[INPUT].data ? input_name(l) : "", "", "",
+                                     "|error| / Q₉₅ of |reference|"};
+  for (int j = l->inputs ? INPUT : REFERENCE; j <= (int)l->last; j++) {
+    double mid = column_x(l, j) + PANEL / 2;
+    text_draw(&l->page, mid, PAGE_MARGIN + 9, ALIGN_MIDDLE, 0, STYLE_TITLE, head[j]);
+    text_fit(&l->page, mid, PAGE_MARGIN + 21, PANEL, ALIGN_MIDDLE, 0, STYLE_NOTE, note[j]);
+  }
+}
+
 static dkho_status draw(layout *l, double total) {
-  static const char *const head[COLUMNS] = {"Input", "Reference", "Prediction", "Relative error"};
   double top = PAGE_MARGIN + HEAD_ROOM, y = top;
-  for (int j = l->inputs ? INPUT : REFERENCE; j < COLUMNS; j++)
-    text_draw(&l->page, column_x(l, j) + PANEL / 2, PAGE_MARGIN + 9, ALIGN_MIDDLE, 0, STYLE_TITLE, head[j]);
-  text_draw(&l->page, column_x(l, ERROR) + PANEL / 2, PAGE_MARGIN + 21, ALIGN_MIDDLE, 0, STYLE_NOTE,
-            "|p − y| / Q₉₅(|y|)");
+  draw_heads(l);
   for (int i = 0; i < l->rows; i++) {
     row_label(l, &l->row[i], y);
-    for (int j = 0; j < COLUMNS; j++) TRY(panel(l, &l->row[i], (column)j, column_x(l, j), y));
+    for (int j = 0; j <= (int)l->last; j++) TRY(panel(l, &l->row[i], (column)j, column_x(l, j), y));
     y += l->row[i].high + GAP;
   }
   draw_bars(l, top, total);
@@ -199,7 +225,7 @@ static dkho_status draw(layout *l, double total) {
 
 dkho_status figure_fields(const char *path, int force, int shared, int rows, const figure_sample *sample) {
   if (rows < 1) return fail(DKHO_E_INPUT, "%s: a figure of %d rows", path, rows);
-  layout l = {.rows = rows, .shared = shared};
+  layout l = {.rows = rows, .shared = shared, .last = REFERENCE};
   dkho_status s = prepare(&l, sample);
   double total = -GAP;
   for (int i = 0; i < rows && s == DKHO_OK; i++) total += l.row[i].high + GAP;

@@ -86,7 +86,7 @@ static void draw_patch(scene *sc, const patch *p, const double value[3], const p
   corner q[3];
   for (int j = 0; j < 3; j++) {
     q[j] = view_point(&sc->v, p->p[j]);
-    q[j].light = view_light(&sc->v, p->normal[j]);
+    q[j].light = with->map ? 1 : view_light(&sc->v, p->normal[j]); /* a colour that carries a value stays what it is */
   }
   raster_triangle(&sc->r, q, value, with);
 }
@@ -95,7 +95,7 @@ static void draw_stroke(scene *sc, const stroke *s, double width, const double v
   corner q[2];
   for (int j = 0; j < 2; j++) {
     q[j] = view_point(&sc->v, s->p[j]);
-    q[j].light = view_light(&sc->v, s->normal[j]);
+    q[j].light = with->map ? 1 : view_light(&sc->v, s->normal[j]);
   }
   raster_line(&sc->r, q, width * sc->fine, value, with);
 }
@@ -169,5 +169,43 @@ void scene_border(scene *sc, double width, int by_label) {
     paint with = {
         .colour = label > 1 ? colour_category(label - 1) : COLOUR_INK, .alpha = 1, .lift = scene_lift(sc, 0.1)};
     draw_stroke(sc, s, width, NULL, &with);
+  }
+}
+
+/* On which side of the line through p and q on the screen is r? */
+static double side_of(const corner *p, const corner *q, const corner *r) {
+  return (q->x - p->x) * (r->y - p->y) - (q->y - p->y) * (r->x - p->x);
+}
+
+/* Do the two faces of the surface at an edge lie on the same side of it on the screen? Then the surface turns away there. */
+static int turns_away(const scene *sc, int64_t e) {
+  const cx *c = sc->c;
+  double x[3], side[2] = {0, 0};
+  corner end[2];
+  int found = 0;
+  for (int j = 0; j < 2; j++) {
+    view_vertex(c, c->vert[1][2 * e + j], x);
+    end[j] = view_point(&sc->v, x);
+  }
+  for (int64_t p = c->coptr[1][e]; p < c->coptr[1][e + 1] && found < 2; p++) {
+    int64_t f = c->coface[1][p];
+    if (c->dim == 3 && !c->on_boundary[2][f]) continue;
+    for (int j = 0; j < 3; j++) {
+      int32_t v = c->vert[2][3 * f + j];
+      if (v == c->vert[1][2 * e] || v == c->vert[1][2 * e + 1]) continue;
+      view_vertex(c, v, x);
+      corner q = view_point(&sc->v, x);
+      side[found++] = side_of(&end[0], &end[1], &q);
+      break;
+    }
+  }
+  return found == 2 && side[0] * side[1] > 0;
+}
+
+void scene_contour(scene *sc, double width) {
+  const paint with = {.colour = COLOUR_INK, .alpha = 1, .lift = scene_lift(sc, 0.05)};
+  for (int64_t i = 0; sc->c->gdim == 3 && sc->c->dim >= 2 && i < sc->s.strokes; i++) {
+    const stroke *s = &sc->s.stroke[i];
+    if (s->edge < 0 ? s->rim : turns_away(sc, s->edge)) draw_stroke(sc, s, width, NULL, &with);
   }
 }

@@ -37,6 +37,9 @@ void scene_plain(scene *sc, const rgb colour[3]);
 void scene_mesh(scene *sc, double width, rgb colour, double alpha);
 /* The boundary of a planar complex or surface, by label when there are labels and `by_label`. */
 void scene_border(scene *sc, double width, int by_label);
+/* Where a surface in space turns away from the reader, and the rim of a cut: colours that carry values are not shaded, so these lines
+ * have to tell its shape. */
+void scene_contour(scene *sc, double width);
 /* Directions of vectors (degree 0 or dim: n[degree] × gdim doubles), one about every `spacing` points. All have the same
  * length in space: colours tell sizes. */
 dkho_status scene_arrows(scene *sc, int degree, const double *vector, double spacing);

@@ -16,16 +16,14 @@ typedef struct {
   node at[POLYGON_MAX];
 } polygon;
 
-static double height(const surface *s, int plane, const double x[3]) {
+static double height(const surface *s, const double x[3]) {
   double h = 0;
-  for (int k = 0; k < 3; k++) h += s->plane[plane][k] * (x[k] - s->centre[k]);
+  for (int k = 0; k < 3; k++) h += s->plane[k] * (x[k] - s->centre[k]);
   return h;
 }
 
 double surface_gone(const surface *s, const double x[3]) {
-  double least = s->planes ? INFINITY : -INFINITY;
-  for (int i = 0; i < s->planes; i++) least = fmin(least, height(s, i, x));
-  return least;
+  return s->cut ? height(s, x) : -INFINITY;
 }
 
 static node between(const node *a, const node *b, double t) {
@@ -35,12 +33,12 @@ static node between(const node *a, const node *b, double t) {
   return c;
 }
 
-/* The part of a convex polygon with side·height ≥ 0. */
-static polygon clipped(const surface *s, const polygon *in, int plane, double side) {
+/* The part of a convex polygon that the cut leaves. */
+static polygon clipped(const surface *s, const polygon *in) {
   polygon out = {0};
   for (int i = 0; i < in->n; i++) {
     const node *a = &in->at[i], *b = &in->at[(i + 1) % in->n];
-    double ha = side * height(s, plane, a->p), hb = side * height(s, plane, b->p);
+    double ha = -height(s, a->p), hb = -height(s, b->p);
     if (ha >= 0 && out.n < POLYGON_MAX) out.at[out.n++] = *a;
     if (((ha > 0 && hb < 0) || (ha < 0 && hb > 0)) && out.n < POLYGON_MAX)
       out.at[out.n++] = between(a, b, ha / (ha - hb));
@@ -166,17 +164,11 @@ static void boundary_parts(const surface *s, const cx *c, int32_t *up, uint8_t *
   for (int32_t v = 0; v < c->n[0]; v++) part[v] = root(up, v) == root(up, outer) ? PART_OUTER : PART_INNER;
 }
 
-/* A face without what the cut takes: the part outside plane 0, then what of the rest is outside plane 1. */
 static dkho_status add_face(surface *s, const cx *c, int64_t f, surface_part part, const double *normal) {
-  const int32_t *vert = c->vert[2] + 3 * f;
-  polygon rest = {.n = 3};
-  simplex_nodes(c, 2, f, rest.at);
-  for (int i = 0; i < s->planes; i++) {
-    polygon out = clipped(s, &rest, i, -1);
-    TRY(add_polygon(s, &out, (int32_t)f, 2, part, vert, normal));
-    rest = clipped(s, &rest, i, 1);
-  }
-  return s->planes ? DKHO_OK : add_polygon(s, &rest, (int32_t)f, 2, part, vert, normal);
+  polygon all = {.n = 3};
+  simplex_nodes(c, 2, f, all.at);
+  if (s->cut) all = clipped(s, &all);
+  return add_polygon(s, &all, (int32_t)f, 2, part, c->vert[2] + 3 * f, normal);
 }
 
 static dkho_status add_piece(surface *s, stroke st, const node end[2], const int32_t *vert, const double *normal) {
@@ -188,46 +180,47 @@ static dkho_status add_piece(surface *s, stroke st, const node end[2], const int
   return add_stroke(s, &st);
 }
 
-/* An edge without what the cut takes, in the same way: [lo, hi] is what no plane has let off yet. */
 static dkho_status add_edge(surface *s, const cx *c, int64_t e, surface_part part, const double *normal) {
-  const int32_t *vert = c->vert[1] + 2 * e;
   stroke st = {.edge = (int32_t)e, .part = (uint8_t)part, .t = {0, 1}};
-  double lo = 0, hi = 1;
   node end[4];
   simplex_nodes(c, 1, e, end);
-  for (int i = 0; i < s->planes; i++) {
-    double h0 = height(s, i, end[0].p), h1 = height(s, i, end[1].p), cut = h0 / (h0 - h1);
-    if (h0 > 0 && h1 > 0) continue;
-    int whole = h0 <= 0 && h1 <= 0;
-    st.t[0] = whole || h0 <= 0 ? lo : fmax(lo, cut);
-    st.t[1] = whole || h1 <= 0 ? hi : fmin(hi, cut);
-    if (st.t[0] < st.t[1]) TRY(add_piece(s, st, end, vert, normal));
-    if (whole) return DKHO_OK;
-    if (h0 <= 0)
-      lo = fmax(lo, cut);
-    else
-      hi = fmin(hi, cut);
-    if (lo >= hi) return DKHO_OK;
+  if (s->cut) {
+    double h0 = height(s, end[0].p), h1 = height(s, end[1].p);
+    if (h0 > 0 && h1 > 0) return DKHO_OK;
+    if (h0 > 0) st.t[0] = h0 / (h0 - h1);
+    if (h1 > 0) st.t[1] = h0 / (h0 - h1);
   }
-  return s->planes ? DKHO_OK : add_piece(s, st, end, vert, normal);
+  return st.t[0] < st.t[1] ? add_piece(s, st, end, c->vert[1] + 2 * e, normal) : DKHO_OK;
 }
 
-static dkho_status add_sections(surface *s, const cx *c, int64_t tet) {
-  node v[4];
-  simplex_nodes(c, 3, tet, v);
-  for (int i = 0; i < s->planes; i++) {
-    double h[4];
-    for (int j = 0; j < 4; j++) h[j] = height(s, i, v[j].p);
-    polygon q = section(v, h);
-    for (int j = 0; j < s->planes && q.n; j++)
-      if (j != i) q = clipped(s, &q, j, 1);
-    TRY(add_polygon(s, &q, (int32_t)tet, 3, PART_SECTION, NULL, NULL));
-    for (int j = 0; j < q.n; j++) {
-      stroke st = {.edge = -1, .part = PART_SECTION};
-      memcpy(st.p[0], q.at[j].p, sizeof st.p[0]);
-      memcpy(st.p[1], q.at[(j + 1) % q.n].p, sizeof st.p[1]);
-      TRY(add_stroke(s, &st));
+/* Whether the side between two corners of a section lies in the boundary: in a face of the tetrahedron that does. */
+static int is_rim(const cx *c, int64_t tet, const node *a, const node *b) {
+  for (int j = 0; j < 4; j++) {
+    int64_t f = c->face[3][4 * tet + j];
+    int outside = 0; /* weight on the vertex that the face lacks */
+    for (int m = 0; m < 4; m++) {
+      int32_t v = c->vert[3][4 * tet + m];
+      const int32_t *own = c->vert[2] + 3 * f;
+      if (v != own[0] && v != own[1] && v != own[2]) outside = a->w[m] > 0 || b->w[m] > 0;
     }
+    if (!outside && c->on_boundary[2][f]) return 1;
+  }
+  return 0;
+}
+
+static dkho_status add_section(surface *s, const cx *c, int64_t tet) {
+  node v[4];
+  double h[4];
+  simplex_nodes(c, 3, tet, v);
+  for (int j = 0; j < 4; j++) h[j] = height(s, v[j].p);
+  polygon q = section(v, h);
+  TRY(add_polygon(s, &q, (int32_t)tet, 3, PART_SECTION, NULL, NULL));
+  for (int j = 0; j < q.n; j++) {
+    const node *a = &q.at[j], *b = &q.at[(j + 1) % q.n];
+    stroke st = {.edge = -1, .part = PART_SECTION, .rim = (uint8_t)is_rim(c, tet, a, b)};
+    memcpy(st.p[0], a->p, sizeof st.p[0]);
+    memcpy(st.p[1], b->p, sizeof st.p[1]);
+    TRY(add_stroke(s, &st));
   }
   return DKHO_OK;
 }
@@ -239,12 +232,12 @@ static dkho_status build(surface *s, const cx *c, double *normal, int32_t *up, u
     if (face_drawn(c, f)) TRY(add_face(s, c, f, part[c->vert[2][3 * f]], normal));
   for (int64_t e = 0; e < c->n[1]; e++)
     if (c->dim < 3 || c->on_boundary[1][e]) TRY(add_edge(s, c, e, part[c->vert[1][2 * e]], normal));
-  for (int64_t t = 0; t < c->n[3]; t++) TRY(add_sections(s, c, t));
+  for (int64_t t = 0; t < c->n[3]; t++) TRY(add_section(s, c, t));
   return DKHO_OK;
 }
 
 dkho_status surface_open(surface *s, const cx *c, const double centre[3]) {
-  *s = (surface){.planes = c->dim == 3 ? 2 : 0, .plane = {{1, 0, 0}, {0, -1, 0}}};
+  *s = (surface){.cut = c->dim == 3, .plane = {0.96, -0.28, 0}}; /* towards the eye, roughly */
   memcpy(s->centre, centre, sizeof s->centre);
   double *normal = mem_alloc((size_t)c->n[0], 3 * sizeof *normal);
   int32_t *up = mem_alloc((size_t)c->n[0], sizeof *up);

@@ -32,7 +32,7 @@ static int target_of(const filler *f) {
 
 static int64_t extent_of(const filler *f, int field, int complex) {
   const data_field *a = &dataset_field(f->d)[field];
-  return dataset_cx(f->d, complex)->n[a->degree] * a->channels;
+  return dataset_count(f->d, complex, a->degree) * a->channels;
 }
 
 static int splits_well(const cx *c, int degree) {
@@ -218,7 +218,7 @@ static void add_to_bundle(bundle *b, int sample, page_layer layer, const float *
 }
 
 static dkho_status gather(filler *f, int field, int complex, arena *mem, bundle *b) {
-  b->rows = dataset_cx(f->d, complex)->n[dataset_field(f->d)[field].degree];
+  b->rows = dataset_count(f->d, complex, dataset_field(f->d)[field].degree);
   b->channels = dataset_field(f->d)[field].channels;
   if (!ARENA_NEW(mem, b->of, 2 * f->samples)) return DKHO_E_MEMORY;
   for (int k = 0; k < f->samples; k++) {
@@ -261,8 +261,7 @@ static dkho_status put_parts(filler *f, int field, int complex, const dec *metri
 
 /* ---- all together ---- */
 
-static dkho_status add_complex(filler *f, int complex) {
-  const cx *c = dataset_cx(f->d, complex);
+static dkho_status put_complex(filler *f, int complex, const cx *c) {
   int64_t betti[CX_DEGREES];
   dec *metric = NULL;
   f->place[complex] = f->v.complexes + 1;
@@ -275,6 +274,14 @@ static dkho_status add_complex(filler *f, int complex) {
     if (is_shown(f, i) && splits_well(c, k) && betti[k] <= PAGES_HARMONIC) s = put_parts(f, i, complex, metric);
   }
   dec_free(metric);
+  return s;
+}
+
+static dkho_status add_complex(filler *f, int complex) {
+  cx *own = NULL;
+  if (complex > 0) TRY(dataset_load_cx(f->d, complex, &own));
+  dkho_status s = put_complex(f, complex, own ? own : dataset_cx(f->d, 0));
+  cx_free(own);
   return s;
 }
 

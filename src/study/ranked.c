@@ -22,7 +22,7 @@ static dkho_status collect_errors(void *ctx, int complex, int64_t count, const i
   collector *c = ctx;
   const neural_operator *o = c->r->o;
   const data_field *t = &o->spec.field[o->target];
-  int64_t n = dataset_cx(c->r->d, complex)->n[t->degree] * t->channels;
+  int64_t n = dataset_count(c->r->d, complex, t->degree) * t->channels;
   for (int64_t i = 0; i < count; i++) {
     double e = metric_field_error(n, prediction + i * n, dataset_value(c->r->d, o->target, sample[i]));
     c->entry[c->count++] = (entry){sample[i], e};
@@ -49,6 +49,7 @@ dkho_status ranked_find(ranked *k, const opened *r, const char *split) {
   TRY(judge_predict(r->j, r->o->value, k->count, list, "predicting", collect_errors, &c));
   qsort(c.entry, (size_t)k->count, sizeof *c.entry, by_error);
   for (int64_t i = 0; i < k->count; i++) k->sample[i] = c.entry[i].sample, k->error[i] = c.entry[i].error;
+  while (k->error[0] >= 0 && k->error[k->count - 1] < 0) k->count--;
   return DKHO_OK;
 }
 

@@ -6,8 +6,8 @@
 
 typedef struct ranked {
   int64_t count;
-  int64_t *sample; /* from the least error to the largest; those without a relative error (y = 0) last */
-  double *error;   /* ‖p - y‖ / ‖y‖, -1 where y = 0 */
+  int64_t *sample; /* from the least error to the largest */
+  double *error; /* ‖p - y‖ / ‖y‖; samples with y = 0, which have none, are left out unless there are no others */
   arena mem;
 } ranked;
 /* Zero-initialise; ranked_free is due whether or not it succeeds. */

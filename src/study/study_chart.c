@@ -2,6 +2,7 @@
 #include "study/study.h"
 
 #include "report/figure.h"
+#include "study/history.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,30 +11,6 @@
 enum { PANELS = 8, POINTS = 64 };
 
 /* ---- training curves ---- */
-
-/* The history of a run: epochs and validation errors. */
-static dkho_status read_history(const study_run *r, arena *mem, int64_t *n, double **epoch, double **error) {
-  char path[PATH_LIMIT];
-  file_map m;
-  snprintf(path, sizeof path, "%.*s/metrics.csv", PATH_LIMIT - 64, r->dir);
-  TRY(file_map_open(&m, path));
-  int64_t lines = 0;
-  for (size_t i = 0; i < m.size; i++) lines += m.bytes[i] == '\n';
-  *n = 0;
-  dkho_status s = ARENA_NEW(mem, *epoch, lines + 1) && ARENA_NEW(mem, *error, lines + 1) ? DKHO_OK : DKHO_E_MEMORY;
-  for (size_t at = 0; s == DKHO_OK && at < m.size;) {
-    char line[256];
-    size_t end = at;
-    while (end < m.size && m.bytes[end] != '\n') end++;
-    size_t length = end - at < sizeof line - 1 ? end - at : sizeof line - 1;
-    memcpy(line, m.bytes + at, length);
-    line[length] = 0;
-    if (*n < lines && sscanf(line, "%lf,%*f,%*f,%lf", &(*epoch)[*n], &(*error)[*n]) == 2) ++*n;
-    at = end + 1;
-  }
-  file_map_close(&m);
-  return s;
-}
 
 dkho_status study_training_figure(const study *s) {
   chart panel[PANELS] = {{0}};
@@ -46,10 +23,10 @@ dkho_status study_training_figure(const study *s) {
     for (int k = 0; st == DKHO_OK && k < s->runs; k++) {
       const study_run *r = &s->run[k];
       if (r->recipe != &s->p->recipe[i]) continue;
-      double *x = NULL, *y = NULL;
-      int64_t n = 0;
-      st = read_history(r, &mem, &n, &x, &y);
-      series[panels][count] = (chart_series){.name = r->name, .n = n, .x = x, .y = y, .colour = count, .line = 1};
+      history h;
+      st = history_read(&h, r->dir, &mem);
+      series[panels][count] =
+          (chart_series){.name = r->name, .n = h.n, .x = h.epoch, .y = h.val, .colour = count, .line = 1};
       count++;
     }
     if (!count) continue;

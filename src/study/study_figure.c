@@ -2,6 +2,7 @@
 #include "study/study.h"
 
 #include "report/figure.h"
+#include "study/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -88,100 +89,14 @@ dkho_status study_check_figures(const study *s) {
 
 /* ---- fields ---- */
 
-/* What a pass over samples leaves: their errors, and the last prediction. */
-typedef struct field_pass {
-  const opened *r;
-  int64_t at;
-  double *error; /* per sample in the order of the list; negative: none */
-  double *field;
-} field_pass;
-
-static dkho_status take_errors(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
-  field_pass *b = ctx;
-  const data_field *t = &b->r->o->spec.field[b->r->o->target];
-  int64_t n = dataset_count(b->r->d, complex, t->degree) * t->channels;
-  for (int64_t i = 0; i < count; i++, b->at++) {
-    const float *p = prediction + i * n;
-    b->error[b->at] = -1;
-    if (complex != 0) continue;
-    b->error[b->at] = metric_field_error(n, p, dataset_value(b->r->d, b->r->o->target, sample[i]));
-    for (int64_t k = 0; k < n; k++) b->field[k] = (double)p[k];
-  }
-  return DKHO_OK;
-}
-
-/* The place of the median among the errors that are not negative: the one with half of the others below it, rounded down; equal
- * ones in order. -1: there is none. */
-static int64_t median_place(int64_t count, const double *error) {
-  int64_t valid = 0;
-  for (int64_t i = 0; i < count; i++) valid += error[i] >= 0;
-  for (int64_t i = 0; i < count; i++) {
-    int64_t below = 0;
-    for (int64_t j = 0; j < count; j++)
-      below += error[j] >= 0 && (error[j] < error[i] || (error[j] == error[i] && j < i));
-    if (error[i] >= 0 && below == (valid - 1) / 2) return i;
-  }
-  return -1;
-}
-
-static dkho_status in_double(arena *mem, int64_t n, const float *from, const double **out) {
-  double *to;
-  if (!ARENA_NEW(mem, to, n)) return DKHO_E_MEMORY;
-  for (int64_t i = 0; i < n; i++) to[i] = (double)from[i];
-  *out = to;
-  return DKHO_OK;
-}
-
-/* The first input of the data set, which a row begins with. */
-static dkho_status fill_input(const dataset *d, int64_t sample, arena *mem, mesh_field *out) {
-  const data_field *all = dataset_field(d);
-  for (int i = 0; i < dataset_fields(d); i++) {
-    if (all[i].role != DATA_INPUT) continue;
-    *out = (mesh_field){all[i].name, all[i].degree, all[i].channels, NULL};
-    return in_double(mem, dataset_cx(d, 0)->n[all[i].degree] * all[i].channels, dataset_value(d, i, sample),
-                     &out->data);
-  }
-  return DKHO_OK;
-}
-
-/* The test sample of median error, by the model's own predictions. */
-static dkho_status find_median(const opened *r, arena *mem, field_pass *pass, int64_t *sample) {
-  const int64_t *list;
-  int64_t count;
-  TRY(opened_split(r, "test", &list, &count));
-  if (!ARENA_NEW(mem, pass->error, count)) return DKHO_E_MEMORY;
-  pass->at = 0;
-  TRY(judge_predict(r->j, r->o->value, count, list, NULL, take_errors, pass));
-  int64_t place = median_place(count, pass->error);
-  if (place < 0) return fail(DKHO_E_INPUT, "no test sample to show");
-  *sample = list[place];
-  return DKHO_OK;
-}
-
-/* Sample *sample; with -1 the test sample of median error, which it then is. What the row keeps is d's, which outlives r. */
-static dkho_status fill_row(const dataset *d, const opened *r, arena *mem, int64_t *sample, figure_sample *row) {
-  const data_field *t = &dataset_field(d)[r->o->target];
-  const cx *c = dataset_cx(d, 0);
-  int64_t n = c->n[t->degree] * t->channels;
-  double error;
-  char *note;
-  field_pass pass = {.r = r};
-  if (!ARENA_NEW(mem, pass.field, n) || !ARENA_NEW(mem, note, 64)) return DKHO_E_MEMORY;
-  if (*sample < 0) TRY(find_median(r, mem, &pass, sample));
-  pass.at = 0, pass.error = &error;
-  TRY(judge_predict(r->j, r->o->value, 1, sample, NULL, take_errors, &pass));
-  snprintf(note, 64, "sample %lld, RelL2 %.4f", (long long)*sample, error);
-  row->note = note, row->c = c;
-  row->reference = (mesh_field){t->name, t->degree, t->channels, NULL};
-  row->prediction = (mesh_field){t->name, t->degree, t->channels, pass.field};
-  TRY(in_double(mem, n, dataset_value(d, r->o->target, *sample), &row->reference.data));
-  return fill_input(d, *sample, mem, &row->input);
-}
-
-static dkho_status field_row(const study *s, const study_run *run, arena *mem, int64_t *sample, figure_sample *row) {
+/* Sample *sample; with -1 the test sample of median error, which it then is. */
+static dkho_status field_row(const study *s, const study_run *run, arena *mem, int64_t *sample, row_shapes *h,
+                             figure_sample *row) {
   opened r = {0};
+  const char *what = *sample < 0 ? "median" : NULL;
   dkho_status st = opened_model(&r, run->dir, s->data, s->o->threads);
-  if (st == DKHO_OK) st = fill_row(s->d, &r, mem, sample, row);
+  if (st == DKHO_OK && *sample < 0) st = row_median(&r, sample);
+  if (st == DKHO_OK) st = row_predicted(s->d, &r, *sample, what, mem, h, row);
   opened_close(&r);
   return st;
 }
@@ -198,6 +113,7 @@ static dkho_status draw_rows(const study *s, const char *name, int shared, int r
 /* A row per target: the test sample that its full model predicts with median error, neither its best nor its worst. */
 static dkho_status field_figure(const study *s) {
   figure_sample row[PANELS] = {{0}};
+  row_shapes shapes = {0};
   arena mem = {0};
   int rows = 0;
   dkho_status st = DKHO_OK;
@@ -206,9 +122,10 @@ static dkho_status field_figure(const study *s) {
     int64_t sample = -1;
     if (!run) continue;
     row[rows].title = run->recipe->target;
-    st = field_row(s, run, &mem, &sample, &row[rows++]);
+    st = field_row(s, run, &mem, &sample, &shapes, &row[rows++]);
   }
   if (st == DKHO_OK) st = draw_rows(s, "fields", 0, rows, row);
+  row_shapes_free(&shapes);
   arena_free(&mem);
   return st;
 }
@@ -216,20 +133,22 @@ static dkho_status field_figure(const study *s) {
 /* A row per model of a target, the full one first, all on the sample of its median error. */
 static dkho_status model_figure(const study *s, const data_recipe *r) {
   figure_sample row[PANELS] = {{0}};
+  row_shapes shapes = {0};
   char name[96];
   arena mem = {0};
   const study_run *best = study_full_run(s, r->target, NULL);
   int64_t sample = -1;
   int rows = 1;
   row[0].title = best->name;
-  dkho_status st = field_row(s, best, &mem, &sample, &row[0]);
+  dkho_status st = field_row(s, best, &mem, &sample, &shapes, &row[0]);
   for (int i = 0; st == DKHO_OK && i < s->runs && rows < PANELS; i++) {
     if (s->run[i].recipe != r || &s->run[i] == best) continue;
     row[rows].title = s->run[i].name;
-    st = field_row(s, &s->run[i], &mem, &sample, &row[rows++]);
+    st = field_row(s, &s->run[i], &mem, &sample, &shapes, &row[rows++]);
   }
   snprintf(name, sizeof name, "models-%.60s", r->target);
   if (st == DKHO_OK) st = draw_rows(s, name, 1, rows, row);
+  row_shapes_free(&shapes);
   arena_free(&mem);
   return st;
 }
