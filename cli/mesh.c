@@ -12,7 +12,7 @@ const verb verb_mesh = {
     "darcy|torus|cavity|heat|reaction|planar|FILE [-o OUT]",
     "Builds one of the benchmark domains, a square with round holes (planar), or reads a mesh file: .msh, .vtu, .vtp,\n"
     ".vtk, .obj, .off, .stl, .ply, .mesh, .inp, .su2, .node/.ele, or a container written by dkho. Prints its topology,\n"
-    "its quality and what was repaired. With -o it is written as a container (.st) or, for ParaView, as .vtu.\n\n"
+    "its quality and what was repaired. With -o it is written as a container (.st) or, for ParaView, as .vtm or .vtu.\n\n"
     "  dkho mesh darcy                                  the perforated square of the paper\n"
     "  dkho mesh torus --resolution smoke -o torus.vtu\n"
     "  dkho mesh planar --hole 0,0,0.3 --h-near 0.03 --h-far 0.1 -o disk.st\n"
@@ -119,7 +119,7 @@ static int run(int argc, char **argv) {
   int64_t interior = 0, modes = 0;
   dkho_import_options import = {.tolerance = -1};
   const opt opts[] = {
-      {"-o", OPT_TEXT, &out, "OUT", "write the complex (.st) or its ParaView form (.vtu)"},
+      {"-o", OPT_TEXT, &out, "OUT", "write the complex (.st) or its ParaView form (.vtm: blocks; .vtu: one grid)"},
       {"--bases", OPT_INT, &modes, "K", "compute and store K eigenvectors per degree and the harmonic fields"},
       {"--repair", OPT_FLAG, &import.repair, NULL, "mesh file: drop elements without extent"},
       {"--merge", OPT_REAL, &import.tolerance, "TOL",
@@ -139,7 +139,7 @@ static int run(int argc, char **argv) {
   int nargs, s = parse(&verb_mesh, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs != 1) return misuse(&verb_mesh, "expected one domain or mesh file, found %d", nargs);
-  if (out && (s = check_ending(&verb_mesh, out, ".st .safetensors .vtu"))) return s;
+  if (out && (s = check_ending(&verb_mesh, out, ".st .safetensors .vtu .vtm"))) return s;
   if (modes > INT32_MAX) return misuse(&verb_mesh, "--bases: found %lld, too many", (long long)modes);
   static const char *const of_file[] = {"-o", "--bases", "--repair", "--merge", NULL}, *const of_benchmark[] = {
                                                                                            "-o", "--bases",
@@ -169,8 +169,8 @@ static int run(int argc, char **argv) {
   }
   if (status == DKHO_OK && modes) status = dkho_complex_bases(c, (int)modes);
   if (status == DKHO_OK && out)
-    status = has_ending(out, ".vtu") ? dkho_complex_export(c, out, shared.force, 0, NULL)
-                                     : dkho_complex_save(c, out, shared.force);
+    status = has_ending(out, ".vtu") || has_ending(out, ".vtm") ? dkho_complex_export(c, out, shared.force, 0, NULL)
+                                                                : dkho_complex_save(c, out, shared.force);
   s = status == DKHO_OK ? report(c, name, shared.json) : failed();
   dkho_complex_free(c);
   return s;

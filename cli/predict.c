@@ -11,11 +11,12 @@ const verb verb_predict = {
     "RUN|MODEL --input NAME=FILE.npy … -o OUT | RUN|MODEL --data FILE -o OUT",
     "Predicts new inputs, given as NumPy arrays by name: one sample (rows × channels) or many (samples × rows × channels).\n"
     "`dkho info MODEL` lists the names and shapes. The ending of OUT decides what is written: .npy, .csv, .st (container) or\n"
-    ".vtu (one file per sample). With --data it predicts the samples of a data set on the model's complex instead; .vtu files\n"
-    "then hold prediction, reference and difference.\n\n"
+    ".vtu (one file per sample). With --data it predicts the samples of a data set on the model's complex instead; for\n"
+    "ParaView .pvd then gives a series of samples (prediction, reference, difference), each a .vtm with vertices, edges, faces\n"
+    "and cells as blocks; .vtm gives these alone, .vtu one grid per sample.\n\n"
     "  dkho predict runs/flux --input f=f.npy --input g=g.npy -o q.npy\n"
     "  dkho predict runs/flux --input conditions.npz -o q.vtu\n"
-    "  dkho predict runs/flux --data darcy.st --split test --limit 3 -o flux.vtu",
+    "  dkho predict runs/flux --data darcy.st --split test --limit 3 -o flux.pvd",
     run,
 };
 
@@ -34,6 +35,11 @@ static void report(const dkho_model *m, const char *out, const char *ending, int
     printf("%.*s%s: predictions of %s (degree %d)\n", stem, out, ending, target.name, target.degree);
 }
 
+static int ends_in(const char *path, const char *ending) {
+  size_t n = strlen(path), m = strlen(ending);
+  return n > m && strcmp(path + n - m, ending) == 0;
+}
+
 static int run(int argc, char **argv) {
   const char *data = NULL, *out = NULL, *split = NULL;
   opt_list inputs = {0};
@@ -43,7 +49,7 @@ static int run(int argc, char **argv) {
       {"--data", OPT_TEXT, &data, "FILE", "a data set whose samples are predicted instead"},
       {"-o", OPT_TEXT, &out, "OUT", "the file to write (required)"},
       {"--split", OPT_TEXT, &split, "S", "with --data: train, val or test (default: all samples)"},
-      {"--limit", OPT_INT, &limit, "N", "with --data: at most N samples (default for .vtu: 4)"},
+      {"--limit", OPT_INT, &limit, "N", "with --data: at most N samples (default for ParaView: 4)"},
       {0},
   };
   common shared;
@@ -55,8 +61,8 @@ static int run(int argc, char **argv) {
   static const char *const with_input[] = {"--input", "-o", NULL};
   if (inputs.count && (s = only(&verb_predict, opts, &shared, "belongs to --data", with_input))) return s;
   if (inputs.count == REPEAT_MAX) return misuse(&verb_predict, "more than %d inputs", REPEAT_MAX - 1);
-  int vtu = strlen(out) > 4 && strcmp(out + strlen(out) - 4, ".vtu") == 0;
-  if (vtu && limit == 0) limit = 4;
+  int each = ends_in(out, ".vtu") || ends_in(out, ".vtm"); /* a file per sample */
+  if ((each || ends_in(out, ".pvd")) && limit == 0) limit = 4;
   dkho_model *m = NULL;
   if (dkho_model_load(&m, args[0]) != DKHO_OK) return failed();
   int threads = (int)shared.threads;
@@ -64,7 +70,12 @@ static int run(int argc, char **argv) {
                             : dkho_predict_arrays(m, inputs.item, out, shared.force, threads, &samples);
   meter_end();
   s = status == DKHO_OK ? EXIT_DONE : failed();
-  if (s == EXIT_DONE) report(m, out, vtu && samples != 1 ? "-SAMPLE.vtu" : "", samples, shared.json);
+  if (s == EXIT_DONE)
+    report(m, out,
+           !each || samples == 1  ? ""
+           : ends_in(out, ".vtu") ? "-SAMPLE.vtu"
+                                  : "-SAMPLE.vtm",
+           samples, shared.json);
   dkho_model_free(m);
   return s;
 }

@@ -117,7 +117,8 @@ typedef struct dkho_field {
   int degree, channels;
   const double *data;
 } dkho_field;
-/* .vtu for ParaView, every field on its own simplices, 1-cochains also as Whitney vectors. */
+/* For ParaView, every field on its own simplices, 1-cochains also as Whitney vectors. NAME.vtm: a block per degree (vertices, edges, faces,
+ * cells), .vtu files in the folder NAME. Any other name: one .vtu grid of all simplices, where fields are NaN on other degrees. */
 DKHO_API dkho_status dkho_complex_export(const dkho_complex *c, const char *path, int force, int fields,
                                          const dkho_field *field);
 
@@ -329,7 +330,8 @@ DKHO_API dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batc
 DKHO_API dkho_status dkho_predict_arrays(dkho_model *m, const char *const *inputs, const char *path, int force,
                                          int threads, int64_t *samples);
 /* Predicts the samples of a data set on the same complex (split "train", "val", "test" or NULL: all) into a container
- * ("prediction" and "sample"), or into .vtu files when `path` ends so (at most `limit` of them, sample number in the name). */
+ * ("prediction" and "sample"), or for ParaView when `path` ends in .vtu or .vtm (a file per sample, its number in the name, as
+ * dkho_complex_export writes them) or .pvd (.vtm files and a series of them); at most `limit` samples. */
 DKHO_API dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split, const char *path, int force,
                                        int threads, int64_t limit);
 

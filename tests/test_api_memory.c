@@ -341,6 +341,11 @@ static dkho_status predict_vtu(void) {
   snprintf(path, sizeof path, "%s.vtu", w.file);
   return dkho_predict_file(model, w.data, "test", path, 0, 1, 2);
 }
+static dkho_status predict_pvd(void) {
+  char path[192];
+  snprintf(path, sizeof path, "%s.pvd", w.file);
+  return dkho_predict_file(model, w.data, "test", path, 0, 1, 2);
+}
 static void open_model(void) {
   FINE(dkho_model_load(&model, w.run));
   FINE(dkho_dataset_open(&data, w.data));
@@ -357,7 +362,8 @@ static void test_model(void **state) {
                                {"complex of a model", model_complex, open_model, close_model, 0},
                                {"predict", predict, open_model, close_model, 0},
                                {"predict into a container", predict_container, open_model, close_model, 0},
-                               {"predict into .vtu", predict_vtu, open_model, close_model, 1}};
+                               {"predict into .vtu", predict_vtu, open_model, close_model, 1},
+                               {"predict into .pvd", predict_pvd, open_model, close_model, 0}};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) sweep(&list[i], 30);
 }
 

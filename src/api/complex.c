@@ -222,7 +222,9 @@ dkho_status dkho_complex_export(const dkho_complex *c, const char *path, int for
     }
     list[i] = (mesh_field){f->name, f->degree, f->channels, f->data};
   }
-  dkho_status s = mesh_write_vtu(path, force, c->c, fields, list);
+  size_t length = strlen(path);
+  int blocks = length > 4 && strcmp(path + length - 4, ".vtm") == 0;
+  dkho_status s = (blocks ? mesh_write_vtm : mesh_write_vtu)(path, force, c->c, fields, list);
   mem_free(list);
   return s;
 }

@@ -1,6 +1,7 @@
 /* model.c: trained operators of the public header. */
 #include "api/api.h"
 #include "base/finite.h"
+#include "mesh/meshio.h"
 #include "study/pack.h"
 
 #include <pthread.h>
@@ -222,12 +223,21 @@ static dkho_status to_container(void *ctx, int complex, int64_t count, const int
   return st_write(s->w, prediction, (size_t)(count * extent(s->m, s->m->o->target)) * sizeof *prediction);
 }
 
-static void name_vtu(const sink *s, int64_t sample, char path[PATH_LIMIT]) {
-  snprintf(path, PATH_LIMIT, "%.*s-%06lld.vtu", (int)strlen(s->path) - 4, s->path, (long long)sample);
+static int ends_in(const char *path, const char *ending) {
+  return strlen(path) > 4 && strcmp(path + strlen(path) - 4, ending) == 0;
+}
+static int is_for_paraview(const char *path) {
+  return ends_in(path, ".vtu") || ends_in(path, ".vtm") || ends_in(path, ".pvd");
 }
 
-/* NAME.vtu becomes NAME-000123.vtu, with the prediction, the reference and their difference. */
-static dkho_status to_vtu(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
+/* NAME.vtu becomes NAME-000123.vtu; NAME.vtm and NAME.pvd become NAME-000123.vtm. */
+static void name_file(const sink *s, int64_t sample, char path[PATH_LIMIT]) {
+  snprintf(path, PATH_LIMIT, "%.*s-%06lld.%s", (int)strlen(s->path) - 4, s->path, (long long)sample,
+           ends_in(s->path, ".vtu") ? "vtu" : "vtm");
+}
+
+/* A file with the prediction, the reference and their difference. */
+static dkho_status to_paraview(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   sink *s = ctx;
   const neural_operator *o = s->m->o;
   const data_field *t = &o->spec.field[o->target];
@@ -244,7 +254,7 @@ static dkho_status to_vtu(void *ctx, int complex, int64_t count, const int64_t *
       values[2 * n + k] = values[k] - values[n + k];
     }
     char path[PATH_LIMIT];
-    name_vtu(s, sample[i], path);
+    name_file(s, sample[i], path);
     dkho_field fields[3] = {{"prediction", t->degree, t->channels, values},
                             {"reference", t->degree, t->channels, values + n},
                             {"difference", t->degree, t->channels, values + 2 * n}};
@@ -268,24 +278,46 @@ static dkho_status open_container(sink *s, int64_t count, const int64_t *sample)
   return st_write(s->w, sample, (size_t)count * sizeof *sample);
 }
 
-static int is_vtu(const char *path) {
-  return strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".vtu") == 0;
+static dkho_status write_series(const sink *s, int64_t count, const int64_t *sample) {
+  mesh_step *step = NULL;
+  char(*name)[PATH_LIMIT] = NULL;
+  const char *slash = strrchr(s->path, '/');
+  size_t folder = slash ? (size_t)(slash + 1 - s->path) : 0;
+  dkho_status status = MEM_NEW(step, count) && MEM_NEW(name, count) ? DKHO_OK : DKHO_E_MEMORY;
+  for (int64_t i = 0; status == DKHO_OK && i < count; i++) {
+    name_file(s, sample[i], name[i]);
+    step[i] = (mesh_step){(double)sample[i], name[i] + folder};
+  }
+  if (status == DKHO_OK) status = mesh_write_pvd(s->path, s->force, count, step);
+  mem_free(name);
+  mem_free(step);
+  return status;
+}
+
+static void remove_file(const sink *s, int64_t sample) {
+  char path[PATH_LIMIT];
+  name_file(s, sample, path);
+  if (ends_in(path, ".vtm"))
+    mesh_remove_vtm(path);
+  else
+    unlink(path);
 }
 
 /* All files or none. */
-static dkho_status predict_vtu(sink *s, judge *j, int64_t count, const int64_t *sample) {
-  char path[PATH_LIMIT];
-  dkho_status status = judge_predict(j, s->m->o->value, count, sample, "predicting", to_vtu, s);
-  for (int64_t i = 0; status != DKHO_OK && i < s->written; i++) {
-    name_vtu(s, sample[i], path);
-    unlink(path);
-  }
+static dkho_status predict_paraview(sink *s, judge *j, int64_t count, const int64_t *sample) {
+  int series = ends_in(s->path, ".pvd");
+  if (series && !s->force && file_exists(s->path))
+    return fail(DKHO_E_EXISTS, "%s: exists already; it is kept", s->path);
+  dkho_status status = judge_predict(j, s->m->o->value, count, sample, "predicting", to_paraview, s);
+  if (status == DKHO_OK && series) status = write_series(s, s->written, sample);
+  for (int64_t i = 0; status != DKHO_OK && i < s->written; i++) remove_file(s, sample[i]);
   return status;
 }
 
 static dkho_status predict_all(sink *s, judge *j, int64_t count, const int64_t *sample) {
-  if (is_vtu(s->path)) return predict_vtu(s, j, count, sample);
-  if (s->m->o->complexes != 1) return fail(DKHO_E_INPUT, "predictions on several complexes go to .vtu files only");
+  if (is_for_paraview(s->path)) return predict_paraview(s, j, count, sample);
+  if (s->m->o->complexes != 1)
+    return fail(DKHO_E_INPUT, "predictions on several complexes go to .vtu, .vtm or .pvd files only");
   dkho_status status = open_container(s, count, sample);
   if (status == DKHO_OK) status = judge_predict(j, s->m->o->value, count, sample, "predicting", to_container, s);
   if (status == DKHO_OK) return st_commit(s->w);
@@ -321,7 +353,8 @@ dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split
   TRY_GOTO(operator_matches(m->o, d));
   TRY_GOTO(choose(d, split, &all, &sample, &count));
   if (limit > 0 && limit < count) count = limit;
-  TRY_GOTO(dataset_prove(d, is_vtu(path) ? m->o->target : -1, count, sample)); /* only .vtu files hold the reference */
+  /* Only files for ParaView hold the reference. */
+  TRY_GOTO(dataset_prove(d, is_for_paraview(path) ? m->o->target : -1, count, sample));
   TRY_GOTO(pool_create(&p, threads));
   TRY_GOTO(judge_create(&j, m->o, d, p));
   sink out = {.m = m, .d = d, .path = path, .force = force, .limit = limit > 0 ? limit : INT64_MAX};

@@ -31,6 +31,17 @@ typedef struct mesh_field {
  * ("NAME_vector", "NAME_c_vector" for channel c of several). Binary appended, deterministic bytes. Refuses fields called
  * degree, index or label, which are the file's own. */
 dkho_status mesh_write_vtu(const char *path, int force, const cx *c, int fields, const mesh_field *field);
+/* NAME.vtm for ParaView: a block per degree (vertices, edges, faces, cells), each a .vtu file in the folder NAME with the cochains of its
+ * own degree and no others, vertex values on the points of all, Whitney vectors on the top block. The .vtm is written last. */
+dkho_status mesh_write_vtm(const char *path, int force, const cx *c, int fields, const mesh_field *field);
+/* Removes a .vtm and its blocks. */
+void mesh_remove_vtm(const char *path);
+/* NAME.pvd: a series of other files, each with a number that ParaView takes for a time. Files are named relative to it. */
+typedef struct mesh_step {
+  double time;
+  const char *file;
+} mesh_step;
+dkho_status mesh_write_pvd(const char *path, int force, int64_t steps, const mesh_step *step);
 /* Whitney interpolation of a 1-cochain (n[1] doubles) at the barycentre of each top simplex: out n[dim] × gdim. */
 void mesh_whitney(const cx *c, const double *u, double *out);
 

@@ -1,7 +1,7 @@
-/* write_vtu.c: a complex and its cochains as a .vtu file: one piece whose cells are the simplices of every degree, the
- * top ones first. A k-cochain is cell data on the cells of degree k and NaN on the others, a 0-cochain is point data.
- * Values are appended raw, so that the file is as small and as exact as the arrays. */
-#include "mesh/meshio.h"
+/* write_vtu.c: a complex and its cochains as a .vtu file: one piece whose cells are the simplices of a range of degrees (all of them,
+ * or one: a block of a .vtm), the top ones first. A k-cochain is cell data on the cells of degree k and NaN on the others, a
+ * 0-cochain is point data. Values are appended raw, so that the file is as small and as exact as the arrays. */
+#include "mesh/vtu_impl.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 typedef struct out {
   file_out file;
   const cx *c;
+  int low, top;            /* degrees of the cells */
   const mesh_field *field; /* the one in hand */
   int channel;             /* of its vector field */
   uint64_t offset;         /* of the next array in the appended data */
@@ -31,15 +32,14 @@ static dkho_status put_byte(out *o, uint8_t x) {
   return file_write(&o->file, &x, sizeof x);
 }
 
-/* Text of an attribute. */
-static dkho_status put_escaped(out *o, const char *text) {
+dkho_status vtu_write_escaped(file_out *f, const char *text) {
   for (; *text; text++) {
     const char *named = *text == '&'   ? "&amp;"
                         : *text == '<' ? "&lt;"
                         : *text == '>' ? "&gt;"
                         : *text == '"' ? "&quot;"
                                        : NULL;
-    TRY(named ? file_write(&o->file, named, strlen(named)) : file_write(&o->file, text, 1));
+    TRY(named ? file_write(f, named, strlen(named)) : file_write(f, text, 1));
   }
   return DKHO_OK;
 }
@@ -53,40 +53,39 @@ static dkho_status emit_points(out *o) {
 
 static dkho_status emit_connectivity(out *o) {
   const cx *c = o->c;
-  for (int k = c->dim; k > 0; k--)
-    for (int64_t i = 0; i < c->n[k] * (k + 1); i++) TRY(put_int64(o, c->vert[k][i]));
-  for (int64_t i = 0; i < c->n[0]; i++) TRY(put_int64(o, i));
+  for (int k = o->top; k >= o->low; k--)
+    for (int64_t i = 0; i < c->n[k] * (k + 1); i++) TRY(put_int64(o, k ? c->vert[k][i] : i));
   return DKHO_OK;
 }
 
 static dkho_status emit_offsets(out *o) {
   int64_t at = 0;
-  for (int k = o->c->dim; k >= 0; k--)
+  for (int k = o->top; k >= o->low; k--)
     for (int64_t i = 0; i < o->c->n[k]; i++) TRY(put_int64(o, at += k + 1));
   return DKHO_OK;
 }
 
 static dkho_status emit_types(out *o) {
   static const uint8_t type[CX_DEGREES] = {1, 3, 5, 10};
-  for (int k = o->c->dim; k >= 0; k--)
+  for (int k = o->top; k >= o->low; k--)
     for (int64_t i = 0; i < o->c->n[k]; i++) TRY(put_byte(o, type[k]));
   return DKHO_OK;
 }
 
 static dkho_status emit_degree(out *o) {
-  for (int k = o->c->dim; k >= 0; k--)
+  for (int k = o->top; k >= o->low; k--)
     for (int64_t i = 0; i < o->c->n[k]; i++) TRY(put_byte(o, (uint8_t)k));
   return DKHO_OK;
 }
 
 static dkho_status emit_index(out *o) {
-  for (int k = o->c->dim; k >= 0; k--)
+  for (int k = o->top; k >= o->low; k--)
     for (int64_t i = 0; i < o->c->n[k]; i++) TRY(put_int32(o, (int32_t)i));
   return DKHO_OK;
 }
 
 static dkho_status emit_label(out *o) {
-  for (int k = o->c->dim; k >= 0; k--)
+  for (int k = o->top; k >= o->low; k--)
     for (int64_t i = 0; i < o->c->n[k]; i++) TRY(put_int32(o, o->c->label[k] ? o->c->label[k][i] : 0));
   return DKHO_OK;
 }
@@ -117,7 +116,7 @@ static dkho_status emit_point_field(out *o) {
 
 static dkho_status emit_cell_field(out *o) {
   const mesh_field *f = o->field;
-  for (int k = o->c->dim; k >= 0; k--)
+  for (int k = o->top; k >= o->low; k--)
     for (int64_t i = 0; i < o->c->n[k] * f->channels; i++)
       TRY(put_double(o, k == f->degree ? f->data[i] : (double)NAN));
   return DKHO_OK;
@@ -134,7 +133,7 @@ static dkho_status emit_vector(out *o) {
   mesh_whitney(c, u, w);
   for (int64_t i = 0; i < c->n[c->dim]; i++)
     for (int a = 0; a < 3; a++) TRY_GOTO(put_double(o, a < c->gdim ? w[i * c->gdim + a] : 0));
-  for (int k = c->dim - 1; k >= 0; k--)
+  for (int k = c->dim - 1; k >= o->low; k--)
     for (int64_t i = 0; i < 3 * c->n[k]; i++) TRY_GOTO(put_double(o, (double)NAN));
   s = DKHO_OK;
 done:
@@ -153,7 +152,7 @@ static dkho_status array(out *o, const char *name, const char *suffix, const cha
     return emit(o);
   }
   TRY(file_printf(&o->file, "        <DataArray type=\"%s\" Name=\"", type));
-  TRY(put_escaped(o, name));
+  TRY(vtu_write_escaped(&o->file, name));
   TRY(file_printf(&o->file, "%s\"", suffix));
   if (components > 1) TRY(file_printf(&o->file, " NumberOfComponents=\"%d\"", components)); /* meshio: 1 is a matrix */
   TRY(file_printf(&o->file, " NumberOfTuples=\"%lld\" format=\"appended\" offset=\"%llu\"/>\n", (long long)tuples,
@@ -180,7 +179,7 @@ static dkho_status vectors(out *o, int64_t cells) {
 static dkho_status arrays(out *o, int fields, const mesh_field *field) {
   const cx *c = o->c;
   int64_t cells = 0, corners = 0;
-  for (int k = 0; k <= c->dim; k++) {
+  for (int k = o->low; k <= o->top; k++) {
     cells += c->n[k];
     corners += c->n[k] * (k + 1);
   }
@@ -197,13 +196,14 @@ static dkho_status arrays(out *o, int fields, const mesh_field *field) {
     if (field[i].degree == 0) TRY(array(o, field[i].name, "", "Float64", field[i].channels, c->n[0], emit_point_field));
   }
   TRY(mark(o, "      </PointData>\n      <CellData>\n"));
-  TRY(array(o, "degree", "", "UInt8", 1, cells, emit_degree));
+  if (o->low < o->top) TRY(array(o, "degree", "", "UInt8", 1, cells, emit_degree));
   TRY(array(o, "index", "", "Int32", 1, cells, emit_index));
   if (c->labels > 1) TRY(array(o, "label", "", "Int32", 1, cells, emit_label));
   for (int i = 0; i < fields; i++) {
     o->field = &field[i];
-    if (field[i].degree > 0) TRY(array(o, field[i].name, "", "Float64", field[i].channels, cells, emit_cell_field));
-    if (field[i].degree == 1) TRY(vectors(o, cells));
+    if (field[i].degree > 0 && field[i].degree >= o->low && field[i].degree <= o->top)
+      TRY(array(o, field[i].name, "", "Float64", field[i].channels, cells, emit_cell_field));
+    if (field[i].degree == 1 && o->top == c->dim) TRY(vectors(o, cells));
   }
   TRY(mark(o, "      </CellData>\n      <Points>\n"));
   TRY(array(o, "Points", "", "Float64", 3, c->n[0], emit_points));
@@ -258,15 +258,25 @@ static dkho_status write_all(out *o, int fields, const mesh_field *field) {
   return mark(o, "\n  </AppendedData>\n</VTKFile>\n");
 }
 
-dkho_status mesh_write_vtu(const char *path, int force, const cx *c, int fields, const mesh_field *field) {
-  out o = {.c = c};
+static dkho_status check_fields(const char *path, const cx *c, int fields, const mesh_field *field) {
   for (int i = 0; i < fields; i++) {
     TRY(check_field(c, path, &field[i]));
     for (int j = 0; j < i; j++) TRY(check_names(path, &field[j], &field[i]));
   }
+  return DKHO_OK;
+}
+
+dkho_status vtu_write_degrees(const char *path, int force, const cx *c, int low, int top, int fields,
+                              const mesh_field *field) {
+  out o = {.c = c, .low = low, .top = top};
+  TRY(check_fields(path, c, fields, field));
   TRY(file_open(&o.file, path, force));
   dkho_status s = write_all(&o, fields, field);
   if (s == DKHO_OK) return file_commit(&o.file);
   file_abort(&o.file);
   return s;
+}
+
+dkho_status mesh_write_vtu(const char *path, int force, const cx *c, int fields, const mesh_field *field) {
+  return vtu_write_degrees(path, force, c, 0, c->dim, fields, field);
 }
