@@ -8,7 +8,8 @@ lint="clang-format clang-tidy"
 fuzz="clang libclang-rt-14-dev"
 arm="gcc-aarch64-linux-gnu qemu-user $(printf '%s:arm64 ' libopenblas-dev liblapack-dev libsuitesparse-dev libsuperlu-dev libarpack2-dev \
      libqhull-dev libjansson-dev libcairo2-dev libcmocka-dev zlib1g-dev)"
-compare="python3 python3-numpy python3-scipy python3-meshio python3-lxml python3-vtk9 gfortran chromium chromium-driver"
+compare="python3 python3-numpy python3-scipy python3-meshio python3-lxml python3-vtk9 python3-pytest python3-pip
+         python3-setuptools python3-wheel gfortran chromium chromium-driver"
 oracle="python3 python3-numpy python3-scipy python3-torch python3-meshio python3-lxml python3-vtk9 gmsh"
 wanted=""
 for group in "${@:-build}"; do
