@@ -2,6 +2,8 @@
  * failing. Pages in a browser: sh_view.sh. */
 #include "memory.h"
 
+#include "data/dataset.h"
+#include "mesh/generate.h"
 #include "report/page.h"
 
 static dkho_status view_run(void) {
@@ -173,6 +175,58 @@ static void test_refusals(void **state) {
   assert_int_equal(scratch_count(w.out), 0);
 }
 
+/* ---- several complexes ---- */
+
+enum { SEVERAL = 3, NU = 8, NV = 6, VERTICES = NU * NV, EDGES = 3 * VERTICES };
+
+static dkho_status fill_several(dataset_writer *d, cx **c) {
+  static const data_field field[] = {{"f", DATA_INPUT, 0, 1, DATA_SCALE_RMS, 0, 1e-9, 0, 1},
+                                     {"u", DATA_TARGET, 1, 1, DATA_SCALE_RMS, 0, 1e-9, 0, 1}};
+  float f[VERTICES], u[EDGES];
+  const void *block[] = {f, u};
+  feat_table table;
+  arena mem = {0};
+  for (int i = 0; i < SEVERAL; i++) {
+    TRY(cx_torus_grid(&c[i], 1, 0.3 + 0.1 * i, NU, NV, 0));
+    TRY(dataset_put_cx(d, c[i]));
+  }
+  for (int i = 0; i < 2; i++) TRY(dataset_put_field(d, &field[i]));
+  dkho_status s = feat_generic(&table, &mem, 2, 0, 2, field);
+  if (s == DKHO_OK) s = dataset_put_table(d, &table);
+  arena_free(&mem);
+  for (int i = 0; s == DKHO_OK && i < 2 * SEVERAL; i++) {
+    for (int j = 0; j < VERTICES; j++) f[j] = (float)(i + j);
+    for (int j = 0; j < EDGES; j++) u[j] = (float)(i * j % 7);
+    s = dataset_append(d, i / 2, 1, block);
+  }
+  return s == DKHO_OK ? dataset_split_random(d, 1, SEVERAL, 0, SEVERAL) : s;
+}
+
+/* Two samples on each of three tori: the page and the figures find the complex of every sample they show. */
+static void test_several(void **state) {
+  (void)state;
+  const data_info info = {.problem = "several", .generator = "test", .seed = 1, .params = "{}"};
+  cx *c[SEVERAL] = {0};
+  dataset_writer *d;
+  char path[160];
+  size_t size;
+  snprintf(path, sizeof path, "%s/several.st", w.dir);
+  FINE(dataset_create(&d, path, 0, &info));
+  FINE(fill_several(d, c));
+  FINE(dataset_commit(d));
+  for (int i = 0; i < SEVERAL; i++) cx_free(c[i]);
+  FINE(dkho_view(path, w.file, NULL));
+  char *html = api_bytes(w.file, &size);
+  const char *at = html;
+  int complexes = 0;
+  while ((at = strstr(at, "\"betti\":[1,2,1]"))) at++, complexes++;
+  assert_in_range(complexes, 1, SEVERAL);
+  free(html);
+  FINE(dkho_plot(1, (const char *const[]){path}, w.out, NULL, NULL));
+  drop_outputs();
+  assert_int_equal(remove(path), 0);
+}
+
 static int setup(void **state) {
   (void)state;
   world_make(&w, "darcy", "q");
@@ -185,8 +239,8 @@ static int teardown(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_arrays), cmocka_unit_test(test_run),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_arrays),   cmocka_unit_test(test_run),
                                      cmocka_unit_test(test_refusals), cmocka_unit_test(test_plot),
-                                     cmocka_unit_test(test_memory)};
+                                     cmocka_unit_test(test_several),  cmocka_unit_test(test_memory)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -84,8 +84,12 @@ function refreshShape() {
     camera = new Camera(cx);
   }
   const degree = field().degree, k = state.axis, at = cx.low[k] + state.depth * (cx.high[k] - cx.low[k]);
-  const plane = cx.dim === 3 && state.cut ? (p) => p[k] - at : null;
-  shape = shapeOf(cx, plane, degree === 1 || degree === 2);
+  const away = k === 1 ? -1 : 1; // the side of the eye in the first view is taken off
+  const plane = cx.dim === 3 && state.cut ? (p) => away * (p[k] - at) : null, whole = degree === 1 || degree === 2;
+  const key = [n, plane ? k : -1, plane ? at : 0, plane ? whole : 0].join();
+  if (shape && shape.key === key) return;
+  shape = shapeOf(cx, plane, whole);
+  shape.key = key;
   painter.keep("triangles", shape.triangles.at);
   painter.keep("strokes", shape.strokes.at);
   const points = new Float32Array(3 * shape.vertices.length);
@@ -150,7 +154,7 @@ function drawPanel(p, i) {
     painter.heads(`heads${i}`, {plain: ink(1), nearer: 0.004, size: ratio * 7});
   painter.arrows(`arrows${i}`, {plain: [1, 1, 1, 0.8], nearer: 0.02, grown: 1.1 * ratio});
   painter.arrows(`arrows${i}`, {plain: ink(1), nearer: 0.02, grown: 0});
-  if (state.dots || cx.dim === 0)
+  if (state.dots || (lone && f.degree <= 0))
     painter.discs(`discs${i}`, {by_value: f.degree === 0 ? 1 : 0, plain: [1, 1, 1, 1], nearer: 0.005,
                                 size: ratio * Math.min(Math.max(0.28 * edge, 4), 16)});
 }
