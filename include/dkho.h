@@ -213,6 +213,8 @@ typedef struct dkho_train_options {
   double checkpoint_seconds; /* between checkpoints inside an epoch; 0: 60 */
   int (*stop)(void *user);   /* polled after every step; nonzero: checkpoint and stop */
   void *stop_user;
+  double
+      minutes; /* instead of epochs: as many as fit into this time here; 0: by epochs, or 10 minutes for imported data */
 } dkho_train_options;
 DKHO_API void dkho_train_defaults(dkho_train_options *options);
 /* Trains into a new directory. options NULL: dkho_train_defaults. Returns DKHO_E_STOPPED after a stop request, with a

@@ -154,6 +154,9 @@ static void test_bad_options(void **state) {
   BAD(modes, 100000, "modes: found 100000");
   BAD(modes, 0, "modes: found 0");
   BAD(epochs, -1, "epochs: found -1");
+  BAD(minutes, -1, "minutes: found -1");
+  BAD(minutes, NAN, "minutes");
+  BAD(minutes, 1, "both given");
   BAD(batch, -1, "batch: found -1");
   BAD(lr, 0, "lr: found 0");
   BAD(lr, NAN, "lr");
@@ -234,6 +237,19 @@ static void test_choices(void **state) {
     dkho_model_free(m);
     api_remove(w.out);
   }
+}
+
+/* Minutes decide how many epochs there are, one at least; the run remembers the number. */
+static void test_minutes(void **state) {
+  (void)state;
+  dkho_train_options o = api_options();
+  char *json;
+  o.epochs = 0, o.minutes = 1e-6;
+  FINE(dkho_train(w.data, w.file, &o));
+  FINE(dkho_describe(w.file, &json));
+  assert_non_null(strstr(json, "\"epochs\": 1,"));
+  dkho_text_free(json);
+  api_remove(w.out);
 }
 
 /* Directories above a run are made too. */
@@ -678,22 +694,14 @@ static void test_forged_models(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_generate),
-                                     cmocka_unit_test(test_dataset),
-                                     cmocka_unit_test(test_bad_options),
-                                     cmocka_unit_test(test_parameter_count),
-                                     cmocka_unit_test(test_choices),
-                                     cmocka_unit_test(test_deep_run),
-                                     cmocka_unit_test(test_stop_and_resume),
-                                     cmocka_unit_test(test_evaluate),
-                                     cmocka_unit_test(test_judging),
-                                     cmocka_unit_test(test_predict),
-                                     cmocka_unit_test(test_predict_nonfinite),
-                                     cmocka_unit_test(test_model_complex),
-                                     cmocka_unit_test(test_predict_from_threads),
-                                     cmocka_unit_test(test_predict_forked),
-                                     cmocka_unit_test(test_predict_file),
-                                     cmocka_unit_test(test_describe),
-                                     cmocka_unit_test(test_forged_models)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_generate),       cmocka_unit_test(test_dataset),
+                                     cmocka_unit_test(test_bad_options),    cmocka_unit_test(test_parameter_count),
+                                     cmocka_unit_test(test_choices),        cmocka_unit_test(test_minutes),
+                                     cmocka_unit_test(test_deep_run),       cmocka_unit_test(test_stop_and_resume),
+                                     cmocka_unit_test(test_evaluate),       cmocka_unit_test(test_judging),
+                                     cmocka_unit_test(test_predict),        cmocka_unit_test(test_predict_nonfinite),
+                                     cmocka_unit_test(test_model_complex),  cmocka_unit_test(test_predict_from_threads),
+                                     cmocka_unit_test(test_predict_forked), cmocka_unit_test(test_predict_file),
+                                     cmocka_unit_test(test_describe),       cmocka_unit_test(test_forged_models)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

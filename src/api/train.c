@@ -1,11 +1,15 @@
 /* train.c: training of the public header. */
 #include "api/api.h"
 #include "study/opened.h"
+#include "base/report.h"
 #include "problem/problem.h"
+#include "run/pace.h"
 #include "run/train.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { OWN_MINUTES = 10 };
 
 void dkho_train_defaults(dkho_train_options *o) {
   *o = (dkho_train_options){.modes = -1, .lr = -1, .weight_decay = -1, .clip = -1, .ema = -1, .seed = 42};
@@ -17,6 +21,23 @@ static train_host host_of(const dkho_train_options *o) {
   return h;
 }
 
+/* Epochs by the clock, when minutes are given, or neither they nor epochs for a user's own data, whose recipe is a guess. */
+static dkho_status fit_time(run_config *cfg, const dataset *d, const dkho_train_options *o) {
+  double minutes = o->minutes;
+  pool *threads = NULL;
+  if (!(minutes >= 0 && minutes <= 1e6))
+    return fail(DKHO_E_INPUT, "minutes: found %g, expected a number from 0 to 1,000,000", minutes);
+  if (minutes > 0 && o->epochs)
+    return fail(DKHO_E_INPUT, "minutes and epochs are both given; one of them decides how long to train");
+  if (minutes == 0 && o->epochs == 0 && strcmp(dataset_info(d)->generator, "dkho import") == 0) minutes = OWN_MINUTES;
+  if (minutes == 0) return DKHO_OK;
+  TRY(pool_create(&threads, o->threads));
+  dkho_status s = pace_epochs(&cfg->epochs, minutes, d, cfg, threads);
+  pool_free(threads);
+  if (s == DKHO_OK) report_log("%lld epochs fit into %g minutes here", (long long)cfg->epochs, minutes);
+  return s;
+}
+
 dkho_status dkho_train(const char *data, const char *run, const dkho_train_options *options) {
   dkho_train_options plain;
   dkho_train_defaults(&plain);
@@ -26,6 +47,7 @@ dkho_status dkho_train(const char *data, const char *run, const dkho_train_optio
   run_config cfg = {0};
   TRY(dataset_open(&d, data));
   dkho_status s = config_resolve(&cfg, d, data, o);
+  if (s == DKHO_OK) s = fit_time(&cfg, d, o);
   if (s == DKHO_OK) s = train_start(d, &cfg, run, &host);
   config_free(&cfg);
   dataset_free(d);

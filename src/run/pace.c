@@ -4,10 +4,11 @@
 
 #include "run/runner.h"
 
+#include <math.h>
 #include <string.h>
 
 #define SECONDS 0.3
-enum { ROUNDS_MAX = 20 };
+enum { ROUNDS_MAX = 20, EPOCHS_MOST = 100000 };
 
 typedef struct stand {
   const dataset *d;
@@ -73,4 +74,16 @@ dkho_status pace_measure(double *out, const dataset *d, const run_config *cfg, p
 
 double pace_total(double seconds, int64_t epochs, int64_t trains, int64_t vals) {
   return (double)epochs * seconds * ((double)trains + (double)vals / 3);
+}
+
+dkho_status pace_epochs(int64_t *epochs, double minutes, const dataset *d, const run_config *cfg, pool *threads) {
+  double seconds;
+  int64_t trains, vals;
+  dataset_split(d, DATA_TRAIN, &trains);
+  dataset_split(d, DATA_VAL, &vals);
+  if (cfg->train_samples) trains = cfg->train_samples;
+  TRY(pace_measure(&seconds, d, cfg, threads));
+  double fit = floor(60 * minutes / pace_total(seconds, 1, trains, vals));
+  *epochs = fit < 1 ? 1 : fit > EPOCHS_MOST ? EPOCHS_MOST : (int64_t)fit;
+  return DKHO_OK;
 }

@@ -10,5 +10,7 @@ dkho_status pace_measure(double *seconds, const dataset *d, const run_config *cf
 /* Seconds of a whole run: epochs over `trains` samples, each followed by a look at `vals`, whose forward pass is a third of a
  * step. */
 double pace_total(double seconds, int64_t epochs, int64_t trains, int64_t vals);
+/* As many epochs as fit into so many minutes here, one at least. */
+dkho_status pace_epochs(int64_t *epochs, double minutes, const dataset *d, const run_config *cfg, pool *threads);
 
 #endif
