@@ -93,6 +93,7 @@ int64_t locator_find(const locator *l, const double x[2], double bary[3]) {
   int64_t first = l->start[box], end = l->start[box + 1];
   double least = -INFINITY, trial[3];
   int all = first == end; /* far outside */
+  bary[0] = bary[1] = bary[2] = 0;
   for (int64_t p = all ? 0 : first; p < (all ? l->c->n[2] : end); p++) {
     int64_t f = all ? p : l->list[p];
     double inside = barycentric(l->c, f, x, trial);
@@ -101,6 +102,7 @@ int64_t locator_find(const locator *l, const double x[2], double bary[3]) {
     best = f;
     memcpy(bary, trial, sizeof trial);
   }
+  assert(best >= 0);
   return best;
 }
 
