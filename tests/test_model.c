@@ -9,11 +9,12 @@
 
 /* ---- the model: û = affine(GELU(affine(F_q))) on each simplex of the target's degree ---- */
 
-enum { TINY_WIDTH, TINY_SKIP };
-static const char *const skips[] = {"off", "on", NULL};
+enum { TINY_WIDTH, TINY_SKIP, TINY_NORM };
+static const char *const off_on[] = {"off", "on", NULL};
 static const model_option tiny_options[] = {
     [TINY_WIDTH] = {"width", OPTION_INT, 8, 1, 256, NULL, "hidden width"},
-    [TINY_SKIP] = {"skip", OPTION_CHOICE, 0, 0, 0, skips, "a linear map beside the network"},
+    [TINY_SKIP] = {"skip", OPTION_CHOICE, 0, 0, 0, off_on, "a linear map beside the network"},
+    [TINY_NORM] = {"norm", OPTION_CHOICE, 0, 0, 0, off_on, "batch norm of the hidden layer"},
     {0},
 };
 static const model_size tiny_sizes[] = {{"small", "width=8"}, {"large", "width=16"}, {0}};
@@ -27,6 +28,7 @@ static dkho_status tiny_declare(const model_setup *s, params *p) {
   int in = s->features[s->target], width = model_int(s, TINY_WIDTH);
   params_add_affine(p, "first", in, width, 1);
   params_add_affine(p, "second", width, s->channels, 1);
+  if (model_int(s, TINY_NORM)) params_add_batch_norm(p, "norm", width);
   if (model_int(s, TINY_SKIP)) params_add_affine(p, "skip", in, s->channels, 0);
   return p->status;
 }
@@ -34,7 +36,9 @@ static dkho_status tiny_declare(const model_setup *s, params *p) {
 static dkho_status tiny_record(const model_setup *s, const model_view *v, tape *t, model_net *net) {
   int q = s->target;
   var x = net->feature[q] = tape_input(t, v->c->n[q], s->features[q]);
-  var a = op_fn(t, FN_GELU, op_affine(t, 1, &x, tape_param(t, "first.w"), tape_param(t, "first.b")));
+  var a = op_affine(t, 1, &x, tape_param(t, "first.w"), tape_param(t, "first.b"));
+  if (model_int(s, TINY_NORM)) a = op_batch_norm(t, "norm", a);
+  a = op_fn(t, FN_GELU, a);
   net->predicted = op_affine(t, 1, &a, tape_param(t, "second.w"), tape_param(t, "second.b"));
   if (model_int(s, TINY_SKIP)) net->predicted = op_axpy(t, 1, net->predicted, op_matmul(t, x, tape_param(t, "skip.w")));
   tape_keep(t, net->predicted);
@@ -90,7 +94,7 @@ static void test_list(void **state) {
   json_t *last = json_array_get(list, json_array_size(list) - 1), *option = json_object_get(last, "options");
   assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "name")), "dkho");
   assert_string_equal(json_string_value(json_object_get(last, "name")), "tiny");
-  assert_int_equal(json_array_size(option), 2);
+  assert_int_equal(json_array_size(option), 3);
   assert_string_equal(json_string_value(json_object_get(json_array_get(option, 0), "key")), "width");
   assert_int_equal(json_integer_value(json_object_get(json_array_get(option, 0), "default")), 8);
   assert_string_equal(json_string_value(json_object_get(json_array_get(option, 1), "default")), "off");
@@ -102,10 +106,11 @@ static int stop_soon(void *count) {
   return ++*(int *)count >= 2;
 }
 
-/* Trained in one go, or stopped and resumed, on other threads: the same file. Its options travel with it. */
+/* Trained in one go, or stopped and resumed, on other threads: the same file, running moments of its norm included. Its options travel
+ * with it. */
 static void test_training(void **state) {
   (void)state;
-  static const char *const wide[] = {"width=12", "skip=on", NULL};
+  static const char *const wide[] = {"width=12", "skip=on", "norm=on", NULL};
   dkho_train_options o = tiny_training(wide);
   char one[160], two[160];
   int calls = 0;
@@ -252,7 +257,7 @@ static void test_choices(void **state) {
   o.size = "huge";
   REFUSED(DKHO_E_INPUT, dkho_parameter_count("heat", &o, &wide), "small, large");
   o.size = NULL, o.options = (const char *const[]){"h=8", NULL};
-  REFUSED(DKHO_E_INPUT, dkho_parameter_count("heat", &o, &wide), "it has width, skip");
+  REFUSED(DKHO_E_INPUT, dkho_parameter_count("heat", &o, &wide), "it has width, skip, norm");
   o.options = NULL, o.variant = "no_phase";
   REFUSED(DKHO_E_INPUT, dkho_parameter_count("heat", &o, &wide), "no option 'variant'");
 }
