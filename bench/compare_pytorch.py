@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""dkho against its PyTorch twin (tools/twin.py) on the benchmark meshes: training with batch 16, prediction with batches 16 and 1,
-and the memory of the two training processes.
+"""dkho and the baselines against their PyTorch twins (tools/twin.py, tools/baselines_torch.py) on the benchmark meshes: training with
+batch 16, prediction with batches 16 and 1, and the memory of the two training processes.
 
 The two run in turns, each a process of its own, so that both meet the same state of the machine. Every figure is appended to the
 output file, one JSON line, as soon as it is there: a stop loses nothing, and the same command goes on where it stopped. Ends with
@@ -8,6 +8,7 @@ a table of medians and ratios; --table prints that of a file without measuring.
 
   bench/compare_pytorch.py                                        all meshes and sizes, three turns
   bench/compare_pytorch.py --problem darcy --size small --turns 5 -o darcy.jsonl
+  bench/compare_pytorch.py --problem torus --size gno mgn fno     baselines, native inputs, first target
   bench/compare_pytorch.py --table -o darcy.jsonl
 
 PyTorch's own threads and those of its BLAS get in each other's way when both are many, so every turn of the twin is made with
@@ -36,6 +37,8 @@ PROBLEMS = {
     "cavity": {"inputs": (36, 39, 39), "beta": 1, "summary": 4, "channels": 3, "tau_range": 0.15},
 }
 SIZES = {"small": (32, 2), "large": (64, 4)}
+BASELINES = ("gno", "fno", "mgn", "deeponet", "geofno", "hsd")  # in the place of a size
+NATIVE = {"darcy": (12, 14, 12), "torus": (1, 1, 1), "cavity": (1, 1, 1)}  # their input widths
 TASKS = [("train", 16), ("infer", 16), ("infer", 1)]
 SAMPLES = 40  # of the data set that dkho trains on while its memory is taken
 
@@ -63,6 +66,52 @@ def build(options):
         return features, torch.randn(size, problem["summary"]), torch.randn(size, topo.n[0], cfg.channels)
 
     return model, batch
+
+
+def build_baseline(options):
+    """The same of a baseline with native inputs; the batch has no summary."""
+    import torch
+    import baselines_torch
+    import oracle
+
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(0)
+    mesh = oracle.Mesh(oracle.Source(options.mesh))
+    # Time does not depend on the basis, and a dense eigensolve would take minutes.
+    baselines_torch.laplacian_basis = lambda topo, k, modes, normalised: torch.linalg.qr(torch.randn(topo.n[k], modes))[0].numpy()
+    place = baselines_torch.Place(mesh.x, mesh.topo, 0)
+    inputs, channels = NATIVE[options.problem[0]], PROBLEMS[options.problem[0]]["channels"]
+    model = baselines_torch.MODELS[options.size[0]](place, inputs, channels)
+
+    def batch(size):
+        features = [torch.randn(size, mesh.topo.n[k], i) for k, i in enumerate(inputs)]
+        return features, torch.randn(size, mesh.topo.n[0], channels)
+
+    return model, batch
+
+
+def baseline_process(options):
+    import torch
+
+    model, batch = build_baseline(options)
+    data = batch(16)
+    adam = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-6)
+
+    def step():
+        adam.zero_grad()
+        model.loss(*data).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        adam.step()
+
+    print(json.dumps({"task": "train", "batch": 16, **timed(step, options.seconds, 16)}), flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"task": "train memory", "batch": 16, "mb": peak}), flush=True)
+    model.eval()
+    for size in (16, 1):
+        data = batch(size)
+        with torch.inference_mode():
+            result = timed(lambda: model(data[0]), options.seconds, size)
+        print(json.dumps({"task": "infer", "batch": size, **result}), flush=True)
 
 
 def timed(step, seconds, samples):
@@ -155,10 +204,11 @@ def twin_turn(options, problem, size, work):
 
 
 def dkho_turn(options, problem, size, work, turn):
-    rows = lines_of([options.dkho, "bench", problem, "--size", size, "--threads", str(options.threads), "--seconds",
+    which = "--size" if size in SIZES else "--model"
+    rows = lines_of([options.dkho, "bench", problem, which, size, "--threads", str(options.threads), "--seconds",
                      str(options.seconds), "--lines", "--quiet"])
     run = os.path.join(work, f"run-{problem}-{size}-{turn}")
-    mb = peak_of([options.dkho, "train", "--data", os.path.join(work, f"{problem}-data.st"), "--size", size, "--epochs", "1",
+    mb = peak_of([options.dkho, "train", "--data", os.path.join(work, f"{problem}-data.st"), which, size, "--epochs", "1",
                   "--batch", "16", "--train-samples", "16", "--threads", str(options.threads), "-o", run, "--quiet"])
     return rows + [{"task": "train memory", "batch": 16, "mb": mb}]
 
@@ -184,7 +234,7 @@ def measure(options, log, work):
 
 def table(options, log):
     """Medians over turns; a ratio is the median of the ratios of turns that both sides finished, with its range."""
-    print(f"{'mesh':8}{'size':7}{'what':14}{'batch':>6}{'PyTorch':>12}{'dkho':>12}{'ratio':>8}   {'range':16}turns")
+    print(f"{'mesh':8}{'size':9}{'what':14}{'batch':>6}{'PyTorch':>12}{'dkho':>12}{'ratio':>8}   {'range':16}turns")
     for problem in options.problem:
         for size in options.size:
             for task, batch in TASKS[:1] + [("train memory", 16)] + TASKS[1:]:
@@ -197,14 +247,15 @@ def table(options, log):
                 a, b = (statistics.median(side[t] for t in both) for side in (theirs, ours))
                 unit = "MB" if key == "mb" else "ms"
                 spread = f"{min(ratios):.1f} … {max(ratios):.1f}"
-                print(f"{problem:8}{size:7}{task:14}{batch:6}{a:9.1f} {unit}{b:9.1f} {unit}{statistics.median(ratios):7.1f}x"
+                print(f"{problem:8}{size:9}{task:14}{batch:6}{a:9.1f} {unit}{b:9.1f} {unit}{statistics.median(ratios):7.1f}x"
                       f"   {spread:16}{len(both)}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problem", choices=PROBLEMS, nargs="+", default=list(PROBLEMS))
-    parser.add_argument("--size", choices=SIZES, nargs="+", default=list(SIZES))
+    parser.add_argument("--size", choices=[*SIZES, *BASELINES], nargs="+", default=list(SIZES),
+                        help="sizes of dkho, or baselines")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seconds", type=float, default=1.0, help="about this long per measurement in a turn")
@@ -215,7 +266,7 @@ def main():
     parser.add_argument("--mesh", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.twin:
-        twin_process(options)
+        twin_process(options) if options.size[0] in SIZES else baseline_process(options)
         return
     options.dkho = os.path.abspath(options.dkho)
     log = Log(options.output)

@@ -7,7 +7,7 @@ static int run(int argc, char **argv);
 const verb verb_bench = {
     "bench",
     "measure training and prediction speed, as a share of this machine's peak",
-    "[darcy|torus|cavity] [--size small|large] | --scaling [--figure FILE]",
+    "[darcy|torus|cavity] [--size small|large] | PROBLEM --model M | --scaling [--figure FILE]",
     "Measures training (batch 16) and prediction (batch 1 and 16) on the benchmark meshes with one thread and with all,\n"
     "interleaved with the peak rate of fused multiply-adds of the same cores. The share of the peak counts necessary\n"
     "arithmetic only, nothing recomputed. Times are medians; on a busy machine only the ratios are meaningful.\n"
@@ -15,6 +15,7 @@ const verb verb_bench = {
     "a few minutes and 3 GB.\n\n"
     "  dkho bench\n"
     "  dkho bench darcy --size small --seconds 5 --json\n"
+    "  dkho bench torus --model mgn\n"
     "  dkho bench --scaling --figure scaling.png",
     run,
 };
@@ -76,11 +77,12 @@ static int show(char *text, const common *shared, void (*print)(const json_t *))
 
 static int run(int argc, char **argv) {
   int as_lines = 0, scaling = 0;
-  const char *size = NULL, *resolution = "main", *figure = NULL;
+  const char *size = NULL, *model = NULL, *resolution = "main", *figure = NULL;
   double seconds = 2;
   int64_t largest = 0, turns = 0;
   const opt opts[] = {
       {"--size", OPT_TEXT, &size, "S", "small or large (default: both; with --scaling small)"},
+      {"--model", OPT_TEXT, &model, "M", "another model, on one benchmark, in all its sizes"},
       {"--resolution", OPT_TEXT, &resolution, "R", "smoke or main (default)"},
       {"--lines", OPT_FLAG, &as_lines, NULL, "one JSON object per task, for the last row only"},
       {"--seconds", OPT_REAL, &seconds, "X", "per measurement (default 2)"},
@@ -106,6 +108,11 @@ static int run(int argc, char **argv) {
     if (dkho_bench_scaling(size, largest, (int)turns, (int)shared.threads, figure, shared.force, &text) != DKHO_OK)
       return failed();
     return show(text, &shared, print_scaling);
+  }
+  if (model && (!nargs || size)) return misuse(&verb_bench, "--model takes one benchmark and no --size");
+  if (model) {
+    if (dkho_bench_model(args[0], model, resolution, (int)shared.threads, seconds, &text) != DKHO_OK) return failed();
+    return show(text, &shared, as_lines ? print_lines : print_rows);
   }
   if (dkho_bench(nargs ? args[0] : NULL, size, resolution, (int)shared.threads, seconds, &text) != DKHO_OK)
     return failed();

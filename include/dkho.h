@@ -288,6 +288,10 @@ DKHO_API dkho_status dkho_reproduce(const char *problem, const char *dir, const 
  * GFLOP/s, share of the peak, memory. */
 DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const char *resolution, int threads,
                                 double seconds, char **json);
+/* The same of one model of dkho_model_list on one benchmark, in each of its sizes, with its own profile of inputs; the first target. GFLOP/s
+ * and shares are 0 where the arithmetic of a model is not counted. */
+DKHO_API dkho_status dkho_bench_model(const char *problem, const char *model, const char *resolution, int threads,
+                                      double seconds, char **json);
 /* Training time per simplex on meshes of growing size, from a hundredth of `largest` simplices (but at least 1,000) to that (0: 10⁶), as
  * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf (force: replace an existing file). Medians of `turns` turns
  * (0: 3) through all sizes, by the clock and in processor time of all threads. Static descriptors and samples are random, since only

@@ -61,6 +61,12 @@ static void test_bench(void **state) {
     assert_true(share > 0 && fabs(number(row, "share") - share) < 1e-12 * share);
   }
   json_decref(whole);
+  FINE(dkho_bench_model("torus", "fno", "smoke", 1, 0.01, &text));
+  rows = rows_of(text, &whole);
+  assert_int_equal(json_array_size(rows), 1);
+  assert_true(number(json_array_get(rows, 0), "train_ms") > 0);
+  json_decref(whole);
+  REFUSED(DKHO_E_INPUT, dkho_bench_model("torus", "oracle", "smoke", 1, 0.01, &text), "oracle");
   REFUSED(DKHO_E_INPUT, dkho_bench("moon", NULL, "smoke", 1, 0.01, &text), "moon");
   REFUSED(DKHO_E_INPUT, dkho_bench("darcy", "huge", "smoke", 1, 0.01, &text), "huge");
   assert_null(text);

@@ -232,25 +232,28 @@ class GridMaps(nn.Module):
                 lo, hi = -np.ones(2), np.ones(2)
             index = lambda p: np.clip(np.rint((p[:, :2] - lo[:2]) / (hi[:2] - lo[:2]) * (POINTS - 1)), 0, POINTS - 1).astype(int)
             cell = lambda p: index(p)[:, 1] * POINTS + index(p)[:, 0]
-            put = np.zeros((POINTS**2, len(raw)))
-            put[cell(raw), np.arange(len(raw))] = 1
-            put /= np.maximum(put.sum(1, keepdims=True), 1)
+            cells = cell(raw)
+            count = np.bincount(cells, minlength=POINTS**2)
+            self.register_buffer("cell", const(cells), persistent=False)
+            self.register_buffer("inverse", const(1 / np.maximum(count, 1.0)[:, None]), persistent=False)
             self.register_buffer("read", const(cell(query)), persistent=False)
         else:
             unit = lambda p: (p - lo) / (hi - lo + 1e-6)
             cell = (unit(raw) * (POINTS - 1)).astype(int) @ [POINTS**2, POINTS, 1]
             last = {c: i for i, c in enumerate(cell)}
-            put = np.zeros((POINTS**3, len(raw)))
-            put[list(last), list(last.values())] = 1
-            self.register_buffer("occupied", const(put.sum(1)[:, None]), persistent=False)
+            self.register_buffer("cell", const(list(last)), persistent=False)
+            self.register_buffer("node", const(list(last.values())), persistent=False)
+            self.register_buffer("occupied", const(np.isin(np.arange(POINTS**3), list(last)).astype(float)[:, None]),
+                                 persistent=False)
             # grid_sample's first coordinate addresses the last axis: (z, y, x) is aligned, (x, y, z) is what was published.
             at = 2 * unit(query) - 1
             self.register_buffer("read", const(at if published else at[:, ::-1].copy())[None, :, None, None], persistent=False)
-        self.register_buffer("put", const(put), persistent=False)
 
     def there(self, x):
-        grid = torch.einsum("vn,bnc->bvc", self.put, x)
-        return grid if self.plane else torch.cat([grid, self.occupied.expand(len(x), -1, -1)], -1)
+        grid = x.new_zeros(len(x), POINTS ** (2 if self.plane else 3), x.shape[2])
+        if self.plane:
+            return grid.index_add(1, self.cell, x) * self.inverse
+        return torch.cat([grid.index_copy(1, self.cell, x[:, self.node]), self.occupied.expand(len(x), -1, -1)], -1)
 
     def back(self, grid):
         if self.plane:
@@ -364,8 +367,8 @@ class Hsd(Model):
         for k in range(3):
             self.buffer(f"phi{k}", phi[k])
         for k in range(2):
-            self.buffer(f"m{k}", phi[k + 1].T @ place.topo.d[k].toarray() @ phi[k])
-        self.buffer("d0", place.topo.d[0].toarray())
+            self.buffer(f"m{k}", phi[k + 1].T @ (place.topo.d[k] @ phi[k]))
+        self.buffer("ends", place.topo.vert[1].T)
         self.buffer("query", place.query)
         self.maps = GridMaps(place, self.published)
         if place.plane:
@@ -392,7 +395,7 @@ class Hsd(Model):
         if self.place.plane:
             c = [a(f)[..., 0] @ getattr(self, f"phi{k}") for k, (a, f) in enumerate(zip(self.adapter, features))]
         else:
-            c = [u @ self.phi0, u @ self.d0.T @ self.phi1, u.new_zeros(len(u), self.modes)]
+            c = [u @ self.phi0, (u[:, self.ends[1]] - u[:, self.ends[0]]) @ self.phi1, u.new_zeros(len(u), self.modes)]
         gained = self.enrich([a * g for a, g in zip(c, self.gain)])
         phi = getattr(self, f"phi{self.place.target}")
         # one coefficient per mode and component, the component fastest

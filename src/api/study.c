@@ -86,6 +86,14 @@ dkho_status dkho_bench(const char *name, const char *size, const char *resolutio
   return hand_over(s, found, json);
 }
 
+dkho_status dkho_bench_model(const char *name, const char *model, const char *resolution, int threads, double seconds,
+                             char **json) {
+  json_t *found = NULL;
+  *json = NULL;
+  dkho_status s = bench_model(name, model, resolution, threads, seconds, &found);
+  return hand_over(s, found, json);
+}
+
 dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure, int force,
                                char **json) {
   json_t *found = NULL;

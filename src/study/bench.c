@@ -90,8 +90,8 @@ static dkho_status bench_operator(const dataset *d, const neural_operator *o, in
 }
 
 /* Makes a few samples in a file that vanishes, and measures the first target's operator with 1 and `threads` threads. */
-static dkho_status bench_problem(const problem *p, const char *size, const char *resolution, int threads,
-                                 double seconds, json_t *rows) {
+static dkho_status bench_problem(const problem *p, const char *model, const char *size, const char *resolution,
+                                 int threads, double seconds, json_t *rows) {
   char path[64];
   snprintf(path, sizeof path, "bench-%ld.st.tmp", (long)getpid());
   problem_request g = {.resolution = resolution, .samples = SAMPLES, .seed = 42, .threads = threads, .force = 1};
@@ -100,13 +100,14 @@ static dkho_status bench_problem(const problem *p, const char *size, const char 
   run_config cfg = {0};
   dkho_train_options options;
   dkho_train_defaults(&options);
+  options.model = model;
   options.size = size;
   TRY(problem_generate(p, &g, path));
   dkho_status s = dataset_open(&d, path);
   unlink(path);
   if (s == DKHO_OK) s = config_resolve(&cfg, d, path, &options);
   if (s == DKHO_OK) s = operator_create(&o, d, &cfg.request);
-  if (s == DKHO_OK) s = bench_operator(d, o, threads, seconds, p->name, size, rows);
+  if (s == DKHO_OK) s = bench_operator(d, o, threads, seconds, p->name, size ? size : model, rows);
   operator_free(o);
   config_free(&cfg);
   dataset_free(d);
@@ -120,7 +121,7 @@ static dkho_status bench_sizes(const problem *p, const char *size, const char *r
   for (int i = 0; i < 2; i++)
     if (!size || strcmp(size, sizes[i]) == 0) {
       report_progress("measuring", (uint64_t)i, 2, p->name);
-      TRY(bench_problem(p, sizes[i], resolution, threads, seconds, rows));
+      TRY(bench_problem(p, "dkho", sizes[i], resolution, threads, seconds, rows));
     }
   return DKHO_OK;
 }
@@ -141,6 +142,27 @@ dkho_status bench_problems(const char *of, const char *size, const char *resolut
   dkho_status s = of ? bench_sizes(p, size, resolution, threads, seconds, rows) : DKHO_OK;
   for (int i = 0; !of && s == DKHO_OK && i < problem_count(); i++)
     if (problem_at(i)->paper) s = bench_sizes(problem_at(i), size, resolution, threads, seconds, rows);
+  if (s == DKHO_OK) *out = json_pack("{s:s, s:s, s:O}", "version", dkho_version(), "isa", k->name, "rows", rows);
+  json_decref(rows);
+  return s == DKHO_OK && !*out ? fail(DKHO_E_MEMORY, "no memory for a JSON object") : s;
+}
+
+dkho_status bench_model(const char *of, const char *model, const char *resolution, int threads, double seconds,
+                        json_t **out) {
+  const kern *k;
+  const problem *p;
+  const model_type *m;
+  *out = NULL;
+  TRY(kern_get(&k));
+  TRY(problem_find(of, &p));
+  TRY(model_find(model, &m));
+  if (threads <= 0) threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  if (!(seconds > 0)) seconds = 2;
+  json_t *rows = json_array();
+  dkho_status s = DKHO_OK;
+  if (!m->size) s = bench_problem(p, model, NULL, resolution ? resolution : "main", threads, seconds, rows);
+  for (int i = 0; s == DKHO_OK && m->size && m->size[i].name; i++)
+    s = bench_problem(p, model, m->size[i].name, resolution ? resolution : "main", threads, seconds, rows);
   if (s == DKHO_OK) *out = json_pack("{s:s, s:s, s:O}", "version", dkho_version(), "isa", k->name, "rows", rows);
   json_decref(rows);
   return s == DKHO_OK && !*out ? fail(DKHO_E_MEMORY, "no memory for a JSON object") : s;
