@@ -13,10 +13,12 @@ const verb verb_reproduce = {
     "table.csv, result.json and figures/ in DIR. Prints an estimate of the time before training. Stop it at any time: the\n"
     "same command continues.\n"
     "Budgets: smoke (a minute, coarse mesh), quick (tens of minutes, a part of the samples and epochs), paper (all of\n"
-    "them, small and large models). heat and reaction, which are not in the paper, work too.\n"
+    "them, small and large models). Problems that are not in the paper work too. --models trains others beside DKHO,\n"
+    "with equal samples, epochs and optimiser; the paper's N and F are --inputs native and matched.\n"
     "The optimiser is the paper's (AdamW), so that the numbers can be compared; dkho train uses Muon, which learns faster.\n\n"
     "  dkho reproduce darcy --budget quick -o quick\n"
-    "  dkho reproduce torus --budget smoke --target u --ablations -o trial",
+    "  dkho reproduce torus --budget smoke --target u --ablations -o trial\n"
+    "  dkho reproduce darcy --models all --inputs both -o compared",
     run,
 };
 
@@ -39,6 +41,10 @@ static int run(int argc, char **argv) {
       {"-o", OPT_TEXT, &out, "DIR", "output directory"},
       {"--target", OPT_TEXT, &o.target, "T", "only this target"},
       {"--size", OPT_TEXT, &o.size, "S", "small, large or both (default: small; both for paper)"},
+      {"--models", OPT_TEXT, &o.models, "LIST", "names of dkho models with commas between, or all (default: dkho)"},
+      {"--inputs", OPT_TEXT, &o.inputs, "I",
+       "of the other models: native (default), matched (DKHO's descriptors), both"},
+      {"--sample", OPT_TEXT, &o.sample, "S", "in figures of fields: median (default), best, worst, or a number"},
       {"--ablations", OPT_FLAG, &o.ablations, NULL, "also train the ablations, with equal budgets"},
       {"--figures", OPT_TEXT, &o.figures, "LIST", "only these figures, comma-separated (default: all)"},
       {"--samples", OPT_INT, &o.samples, "N", "total number of samples (default: the budget's)"},

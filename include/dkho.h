@@ -265,9 +265,16 @@ typedef struct dkho_reproduce_options {
   const char *budget; /* "smoke" (a minute, for tests), "demo", "quick" (NULL: tens of minutes), "paper" (its own) */
   const char *target; /* NULL: every target */
   const char *size;   /* "small", "large", "both"; NULL: by the budget */
-  int ablations;      /* 1: also train the ablations; 0: include only those that are finished */
-  /* Comma-separated: training, fields, models, ablations, parameters, phase; NULL: all that apply. A figure that does not apply
-   * to this request is refused. */
+  /* Comma-separated names of dkho_model_list, or "all"; NULL: the first of them. All are trained with the same samples, epochs and
+   * optimiser. Finished ones stay in the tables. */
+  const char *models;
+  /* What models made for the plain fields read: these, "native" (NULL); the first model's descriptors, "matched"; or "both". */
+  const char *inputs;
+  /* The sample in figures of fields: "median" (NULL; by the error of the first model), "best", "worst", or a number. */
+  const char *sample;
+  int ablations; /* 1: also train the ablations; 0: include only those that are finished */
+  /* Comma-separated: training, fields, models, ablations, parameters, efficiency, phase; NULL: all that apply. A figure that does
+   * not apply to this request is refused. */
   const char *figures;
   int64_t samples;                  /* 0: by the budget */
   int epochs, batch;                /* 0: by the budget */

@@ -1,4 +1,4 @@
-/* study_chart.c: the charts of a study: training curves, ablations, error against parameters. */
+/* study_chart.c: the charts of a study: training curves, ablations, error against parameters and time. */
 #include "study/study.h"
 
 #include "report/figure.h"
@@ -154,4 +154,61 @@ dkho_status study_parameter_figure(const study *s, const json_t *result) {
   }
   mem_free(at);
   return st;
+}
+
+/* ---- efficiency ---- */
+
+enum { PRICES = 3 };
+
+/* What a model's error is bought with. */
+static double price_of(const json_t *row, int price) {
+  const json_t *v = price == 0   ? json_object_get(row, "parameters")
+                    : price == 1 ? json_object_get(row, "seconds_per_training_sample")
+                                 : json_object_get(json_object_get(row, "cost"), "learned_seconds_per_sample");
+  return json_is_number(v) ? (price ? 1e3 : 1) * json_number_value(v) : NAN;
+}
+
+/* Our models of a target but for ablations: one point each in three panels. */
+static dkho_status efficiency_figure(const study *s, const json_t *target) {
+  static const char *const labels[PRICES] = {"parameters", "ms per training sample", "ms per prediction"};
+  double x[PRICES][POINTS], y[POINTS];
+  const char *label[POINTS];
+  chart panel[PRICES] = {{0}};
+  chart_series series[PRICES];
+  char name[96];
+  int64_t n = 0;
+  size_t i;
+  json_t *row;
+  json_array_foreach(json_object_get(target, "rows"), i, row) {
+    const json_t *v = json_object_get(json_object_get(row, "metrics"), "rel_l2");
+    const char *called = json_string_value(json_object_get(row, "name"));
+    if (n == POINTS || !json_object_get(row, "cost") || !json_is_number(v) || strchr(called, ',')) continue;
+    for (int k = 0; k < PRICES; k++) x[k][n] = price_of(row, k);
+    y[n] = json_number_value(v), label[n++] = called;
+  }
+  if (n < 2) return DKHO_OK;
+  for (int k = 0; k < PRICES; k++) {
+    series[k] = (chart_series){.n = n, .x = x[k], .y = y, .dots = 1, .label = label};
+    panel[k] = (chart){.title = k ? "" : json_string_value(json_object_get(target, "target")),
+                       .x_label = labels[k],
+                       .y_label = "test RelL2",
+                       .log_x = 1,
+                       .log_y = 1,
+                       .series = 1,
+                       .at = &series[k]};
+  }
+  snprintf(name, sizeof name, "efficiency-%.60s", json_string_value(json_object_get(target, "target")));
+  for (int e = 0; e < STUDY_FORMATS; e++) {
+    char path[PATH_LIMIT];
+    TRY(study_figure_path(s, name, study_format[e], path));
+    TRY(figure_charts(path, 1, PRICES, panel));
+  }
+  return DKHO_OK;
+}
+
+dkho_status study_efficiency_figures(const study *s, const json_t *result) {
+  size_t i;
+  json_t *target;
+  json_array_foreach(json_object_get(result, "targets"), i, target) TRY(efficiency_figure(s, target));
+  return DKHO_OK;
 }

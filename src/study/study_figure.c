@@ -2,6 +2,7 @@
 #include "study/study.h"
 
 #include "report/figure.h"
+#include "study/ranked.h"
 #include "study/rows.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANELS = 8 };
+enum { PANELS = 8, MODELS_SHOWN = 24 };
 
 const char *const study_format[STUDY_FORMATS] = {"png", "svg", "pdf"};
 
@@ -22,7 +23,8 @@ dkho_status study_figure_path(const study *s, const char *name, const char *form
 
 /* ---- which there are ---- */
 
-static const char *const figure_names[] = {"training", "fields", "models", "ablations", "parameters", "phase"};
+static const char *const figure_names[] = {"training",   "fields",     "models", "ablations",
+                                           "parameters", "efficiency", "phase"};
 enum { FIGURES = sizeof figure_names / sizeof *figure_names };
 
 static int models_of(const study *s, const data_recipe *r) {
@@ -31,23 +33,27 @@ static int models_of(const study *s, const data_recipe *r) {
   return n;
 }
 
-/* Points of the parameter chart: printed methods, and our full models. */
+/* Points of the parameter chart: printed methods, and our models that are no ablations. */
 static int points_of(const study *s, const data_recipe *r) {
-  int n = (study_full_run(s, r->target, "small") != NULL) + (study_full_run(s, r->target, "large") != NULL);
+  int n = study_full_runs(s, r->target);
   const paper_results *p = s->p->paper;
   for (int i = 0; n && p && i < p->rows; i++) n += p->row[i].params_k > 0 && strcmp(p->row[i].target, r->target) == 0;
   return n;
 }
 
 static int has_figure(const study *s, const char *name) {
-  int models = 0, points = 0, ablations = 0;
+  int models = 0, points = 0, ablations = 0, several = 0, phases = 0;
   for (int i = 0; i < s->runs; i++) ablations |= strcmp(s->run[i].variant, "full") != 0;
   for (int i = 0; i < s->p->recipes; i++) {
     models |= models_of(s, &s->p->recipe[i]) > 1;
     points |= points_of(s, &s->p->recipe[i]) > 1;
+    several |= study_full_runs(s, s->p->recipe[i].target) > 1;
+    phases |= study_full_run(s, s->p->recipe[i].target, NULL) != NULL;
   }
   if (strcmp(name, "models") == 0) return models;
   if (strcmp(name, "parameters") == 0) return points;
+  if (strcmp(name, "efficiency") == 0) return several;
+  if (strcmp(name, "phase") == 0) return phases;
   return strcmp(name, "ablations") == 0 ? ablations : 1;
 }
 
@@ -89,13 +95,47 @@ dkho_status study_check_figures(const study *s) {
 
 /* ---- fields ---- */
 
-/* Sample *sample; with -1 the test sample of median error, which it then is. */
+static const char *const choices[] = {"best", "median", "worst"}; /* first, middle and last by error */
+
+static int choice_of(const char *which) {
+  for (int i = 0; i < 3; i++)
+    if (strcmp(which, choices[i]) == 0) return i;
+  return -1;
+}
+
+dkho_status study_check_sample(const study *s) {
+  const char *which = s->o->sample;
+  char *end;
+  if (!which || choice_of(which) >= 0) return DKHO_OK;
+  long long sample = strtoll(which, &end, 10);
+  if (end == which || *end || sample < 0 || sample >= (long long)dataset_samples(s->d))
+    return fail(DKHO_E_INPUT, "sample '%s': expected best, median, worst or a number below %lld", which,
+                (long long)dataset_samples(s->d));
+  return DKHO_OK;
+}
+
+/* Among the test samples by the error of a model, or the one of this number. */
+static dkho_status choose_sample(const opened *r, const char *which, int64_t *sample) {
+  int choice = choice_of(which);
+  ranked k = {0};
+  if (choice < 0) {
+    *sample = strtoll(which, NULL, 10);
+    return DKHO_OK;
+  }
+  dkho_status st = ranked_find(&k, r, "test");
+  if (st == DKHO_OK) *sample = k.sample[choice * (k.count - 1) / 2];
+  ranked_free(&k);
+  return st;
+}
+
+/* Sample *sample; with -1 the one that the study shows, which it then is. */
 static dkho_status field_row(const study *s, const study_run *run, arena *mem, int64_t *sample, row_shapes *h,
                              figure_sample *row) {
   opened r = {0};
-  const char *what = *sample < 0 ? "median" : NULL;
+  const char *which = s->o->sample ? s->o->sample : "median",
+             *what = *sample < 0 && choice_of(which) >= 0 ? which : NULL;
   dkho_status st = opened_model(&r, run->dir, s->data, s->o->threads);
-  if (st == DKHO_OK && *sample < 0) st = row_median(&r, sample);
+  if (st == DKHO_OK && *sample < 0) st = choose_sample(&r, which, sample);
   if (st == DKHO_OK) st = row_predicted(s->d, &r, *sample, what, mem, h, row);
   opened_close(&r);
   return st;
@@ -110,7 +150,7 @@ static dkho_status draw_rows(const study *s, const char *name, int shared, int r
   return DKHO_OK;
 }
 
-/* A row per target: the test sample that its full model predicts with median error, neither its best nor its worst. */
+/* A row per target: the test sample that its full model predicts with median error, or another. */
 static dkho_status field_figure(const study *s) {
   figure_sample row[PANELS] = {{0}};
   row_shapes shapes = {0};
@@ -118,7 +158,7 @@ static dkho_status field_figure(const study *s) {
   int rows = 0;
   dkho_status st = DKHO_OK;
   for (int i = 0; st == DKHO_OK && i < s->p->recipes && rows < PANELS; i++) {
-    const study_run *run = study_full_run(s, s->p->recipe[i].target, NULL);
+    const study_run *run = study_main_run(s, s->p->recipe[i].target);
     int64_t sample = -1;
     if (!run) continue;
     row[rows].title = run->recipe->target;
@@ -130,20 +170,20 @@ static dkho_status field_figure(const study *s) {
   return st;
 }
 
-/* A row per model of a target, the full one first, all on the sample of its median error. */
+/* A row per model of a target, the largest full one first, all on one sample, which its errors choose. */
 static dkho_status model_figure(const study *s, const data_recipe *r) {
-  figure_sample row[PANELS] = {{0}};
+  figure_sample row[MODELS_SHOWN] = {{0}};
   row_shapes shapes = {0};
   char name[96];
   arena mem = {0};
-  const study_run *best = study_full_run(s, r->target, NULL);
+  const study_run *first = study_main_run(s, r->target);
   int64_t sample = -1;
   int rows = 1;
-  row[0].title = best->name;
-  dkho_status st = field_row(s, best, &mem, &sample, &shapes, &row[0]);
-  for (int i = 0; st == DKHO_OK && i < s->runs && rows < PANELS; i++) {
-    if (s->run[i].recipe != r || &s->run[i] == best) continue;
-    row[rows].title = s->run[i].name;
+  row[0].title = first->title;
+  dkho_status st = field_row(s, first, &mem, &sample, &shapes, &row[0]);
+  for (int i = 0; st == DKHO_OK && i < s->runs && rows < MODELS_SHOWN; i++) {
+    if (s->run[i].recipe != r || &s->run[i] == first) continue;
+    row[rows].title = s->run[i].title;
     st = field_row(s, &s->run[i], &mem, &sample, &shapes, &row[rows++]);
   }
   snprintf(name, sizeof name, "models-%.60s", r->target);
@@ -159,6 +199,7 @@ dkho_status study_figures(const study *s, const json_t *result) {
   for (int i = 0; study_draws(s, "models") && i < s->p->recipes; i++)
     if (models_of(s, &s->p->recipe[i]) > 1) TRY(model_figure(s, &s->p->recipe[i]));
   if (study_draws(s, "ablations")) TRY(study_ablation_figure(s, result));
+  if (study_draws(s, "efficiency")) TRY(study_efficiency_figures(s, result));
   return study_draws(s, "parameters") ? study_parameter_figure(s, result) : DKHO_OK;
 }
 

@@ -98,10 +98,11 @@ static dkho_status make_pairs(study *s, const void *what, json_t **out) {
 
 /* ---- phase ---- */
 
-/* The target that the diagnostic looks at: the paper's, else the last one. */
-static const study_run *phase_target(const study *s) {
+/* The run that the diagnostic looks at: of the paper's target, else of the last one. NULL: the model under study has none. */
+static const study_run *phase_run_of(const study *s) {
   const study_run *r = s->p->paper ? study_full_run(s, s->p->paper->phase.target, NULL) : NULL;
-  return r ? r : study_full_run(s, s->run[s->runs - 1].recipe->target, NULL);
+  for (int i = s->runs - 1; !r && i >= 0; i--) r = study_full_run(s, s->run[i].recipe->target, NULL);
+  return r;
 }
 
 static dkho_status make_phase(study *s, const void *what, json_t **out) {
@@ -194,8 +195,20 @@ static dkho_status training_of(const study_run *r, json_t **out) {
   return *out ? DKHO_OK : fail(DKHO_E_FORMAT, "%s: its config.json is not complete", r->dir);
 }
 
+/* Which model it is, what it reads, and the time that training took per sample, epochs counted. */
+static void add_model(const study *s, const study_run *r, json_t *row) {
+  int64_t trains;
+  dataset_split(s->d, DATA_TRAIN, &trains);
+  double samples = json_number_value(json_object_get(row, "epochs")) * (double)trains;
+  json_object_set_new(row, "model", json_string(r->m->name));
+  if (r->inputs) json_object_set_new(row, "inputs", json_string(r->inputs));
+  if (samples > 0)
+    json_object_set_new(row, "seconds_per_training_sample",
+                        json_real(json_number_value(json_object_get(row, "seconds")) / samples));
+}
+
 static dkho_status add_run_row(study *s, const study_run *r, json_t *classical, json_t *rows) {
-  char path[PATH_LIMIT], name[128];
+  char path[PATH_LIMIT];
   json_t *result = NULL, *cost = NULL, *how = NULL;
   snprintf(path, sizeof path, "%.*s/result.json", PATH_LIMIT - 64, r->dir);
   TRY(config_load_json(path, &result));
@@ -203,16 +216,15 @@ static dkho_status add_run_row(study *s, const study_run *r, json_t *classical, 
   cost_of what = {r, json_object_size(classical) ? classical : NULL};
   dkho_status st = part(s, path, 0, make_cost, &what, &cost);
   if (st == DKHO_OK) st = training_of(r, &how);
-  int full = strcmp(r->variant, "full") == 0;
-  snprintf(name, sizeof name, "DKHO-%s%s%s", r->size, full ? "" : ", ", full ? "" : r->variant);
   if (st == DKHO_OK) {
     json_t *row =
-        json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "name", name, "source", "ours", "run",
+        json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "name", r->title, "source", "ours", "run",
                   r->name, "parameters", json_object_get(result, "parameters"), "epochs",
                   json_object_get(result, "epochs"), "best_epoch", json_object_get(result, "best_epoch"), "val_rel_l2",
                   json_object_get(result, "val_rel_l2"), "seconds", json_object_get(result, "seconds"), "cost", cost,
                   "metrics", json_object_get(json_object_get(result, "test"), "metrics"), "training", how);
     st = row ? DKHO_OK : fail(DKHO_E_FORMAT, "%s: its result.json is not complete", r->dir);
+    if (row) add_model(s, r, row);
     if (row) json_array_append_new(rows, row);
   }
   json_decref(result);
@@ -302,7 +314,8 @@ static dkho_status add_pairs(study *s, json_t *result) {
 static dkho_status add_phase(study *s, json_t *result) {
   char name[160], path[PATH_LIMIT], figure[PATH_LIMIT];
   json_t *found = NULL;
-  const study_run *run = phase_target(s);
+  const study_run *run = phase_run_of(s);
+  if (!run) return DKHO_OK;
   const paper_phase *printed = s->p->paper ? &s->p->paper->phase : NULL;
   snprintf(name, sizeof name, "phase-%s.json", run->name);
   study_path(s, name, path);
@@ -320,7 +333,7 @@ dkho_status study_judge(study *s, json_t **out) {
   *out = NULL;
   dkho_status st = part(s, study_path(s, "classical.json", path), 0, make_classical, NULL, &classical);
   for (int i = 0; st == DKHO_OK && i < s->p->recipes; i++)
-    if (study_full_run(s, s->p->recipe[i].target, NULL)) st = judge_target(s, &s->p->recipe[i], classical, targets);
+    if (study_main_run(s, s->p->recipe[i].target)) st = judge_target(s, &s->p->recipe[i], classical, targets);
   const cx *c = dataset_cx(s->d, 0);
   if (st == DKHO_OK) {
     *out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:i, s:I, s:[IIII], s:O, s:O}", "problem", s->p->name,

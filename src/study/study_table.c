@@ -147,6 +147,7 @@ static dkho_status fill_cost(table *t, const json_t *target) {
     TRY(table_add(t, text(target, "target")));
     TRY(table_add(t, text(row, "name")));
     TRY(table_addf(t, "%.1f", number(row, "seconds")));
+    TRY(table_addf(t, "%.3f", 1e3 * number(row, "seconds_per_training_sample")));
     TRY(table_addf(t, "%.3f", 1e3 * number(cost, "learned_seconds_per_sample")));
     TRY(table_addf(t, "%.3f", 1e3 * number(json_object_get(cost, "classical"), "seconds_per_sample")));
     if (json_is_integer(even))
@@ -159,17 +160,19 @@ static dkho_status fill_cost(table *t, const json_t *target) {
 
 static dkho_status cost_table(file_out *f, const json_t *whole) {
   static const char *const head[] = {
-      "target", "row", "training, s", "ms per prediction", "ms per classical solve", "pays after solves"};
+      "target",           "row", "training, s", "ms per training sample", "ms per prediction", "ms per classical solve",
+      "pays after solves"};
   table *t = NULL;
   size_t i;
   json_t *target;
   TRY(file_printf(
       f,
       "### %s: cost with %d threads\n\nA classical solve gives all targets at once, after %.3g s of set-up for "
-      "the mesh; a prediction gives one.\n\n",
+      "the mesh; a prediction gives one. Times of training hold a look at the validation samples after every "
+      "epoch.\n\n",
       text(whole, "problem"), (int)number(whole, "threads"),
       number(json_object_get(whole, "classical"), "setup_seconds")));
-  dkho_status s = table_open(&t, 6, "llrrrr", head);
+  dkho_status s = table_open(&t, 7, "llrrrrr", head);
   json_array_foreach(json_object_get(whole, "targets"), i, target)
     if (s == DKHO_OK) s = fill_cost(t, target);
   if (s == DKHO_OK) s = put_table(f, t);

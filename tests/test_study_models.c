@@ -1,0 +1,134 @@
+/* test_study_models.c: a study over several models: equal budgets, a row per model and inputs, figures; what is finished stays; wrong
+ * requests are refused before anything is made. */
+#include "api.h"
+#include "tiny_model.h"
+
+#include <jansson.h>
+
+static char dir[64], both[128], alone[128];
+
+static int open_world(void **state) {
+  (void)state;
+  scratch_make(dir);
+  scratch_path(both, dir, "both"), scratch_path(alone, dir, "alone");
+  return model_register(&tiny) == DKHO_OK ? 0 : -1;
+}
+
+static int close_world(void **state) {
+  (void)state;
+  api_remove(dir);
+  return rmdir(dir);
+}
+
+static dkho_reproduce_options tiny_study(const char *models, const char *inputs) {
+  return (dkho_reproduce_options){.budget = "smoke",
+                                  .target = "u",
+                                  .models = models,
+                                  .inputs = inputs,
+                                  .samples = 20,
+                                  .epochs = 1,
+                                  .seed = 3,
+                                  .threads = 1};
+}
+
+/* The rows of the study's only target, a new reference. */
+static json_t *study_rows(const char *folder, const dkho_reproduce_options *o) {
+  char *text = NULL;
+  FINE(dkho_reproduce("heat", folder, o, &text));
+  json_t *all = json_loads(text, 0, NULL);
+  dkho_text_free(text);
+  json_t *target = json_array_get(json_object_get(json_array_get(all, 0), "targets"), 0);
+  json_t *rows = json_incref(json_object_get(target, "rows"));
+  json_decref(all);
+  return rows;
+}
+
+static const json_t *row_named(const json_t *rows, const char *name) {
+  size_t i;
+  json_t *row;
+  json_array_foreach(rows, i, row)
+    if (strcmp(json_string_value(json_object_get(row, "name")), name) == 0) return row;
+  return NULL;
+}
+
+static int is_there(const char *folder, const char *name) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return access(path, R_OK) == 0;
+}
+
+static void test_rows(void **state) {
+  (void)state;
+  static const char *const names[] = {"DKHO-small", "tiny (N)", "tiny (F)"};
+  dkho_reproduce_options o = tiny_study("dkho,tiny", "both");
+  json_t *rows = study_rows(both, &o);
+  const json_t *first = row_named(rows, names[0]);
+  assert_non_null(first);
+  for (int i = 0; i < 3; i++) {
+    const json_t *row = row_named(rows, names[i]);
+    assert_non_null(row);
+    assert_true(json_number_value(json_object_get(json_object_get(row, "metrics"), "rel_l2")) > 0);
+    assert_true(json_number_value(json_object_get(row, "seconds_per_training_sample")) > 0);
+    assert_string_equal(json_string_value(json_object_get(row, "model")), i ? "tiny" : "dkho");
+    const json_t *a = json_object_get(first, "training"), *b = json_object_get(row, "training");
+    assert_true(json_equal(json_object_get(first, "epochs"), json_object_get(row, "epochs")));
+    for (int k = 0; k < 4; k++) {
+      static const char *const equal[] = {"optimizer", "schedule", "lr", "batch"};
+      assert_true(json_equal(json_object_get(a, equal[k]), json_object_get(b, equal[k])));
+    }
+  }
+  /* the same network on more columns */
+  assert_true(json_integer_value(json_object_get(row_named(rows, names[2]), "parameters")) >
+              json_integer_value(json_object_get(row_named(rows, names[1]), "parameters")));
+  json_decref(rows);
+  assert_true(is_there(both, "figures/heat-models-u.png") && is_there(both, "figures/heat-efficiency-u.svg"));
+  assert_true(is_there(both, "heat/runs/u-tiny-native/best.st") && is_there(both, "heat/runs/u-tiny-matched/best.st"));
+}
+
+/* What is finished stays in the tables of a later call that does not ask for it. */
+static void test_kept(void **state) {
+  (void)state;
+  dkho_reproduce_options o = tiny_study(NULL, NULL);
+  o.figures = "training";
+  json_t *rows = study_rows(both, &o);
+  assert_non_null(row_named(rows, "tiny (F)"));
+  json_decref(rows);
+}
+
+static void test_alone(void **state) {
+  (void)state;
+  dkho_reproduce_options o = tiny_study("tiny", NULL);
+  json_t *rows = study_rows(alone, &o);
+  assert_non_null(row_named(rows, "tiny (N)"));
+  assert_null(row_named(rows, "tiny (F)"));
+  assert_null(row_named(rows, "DKHO-small"));
+  json_decref(rows);
+  assert_true(is_there(alone, "figures/heat-fields.png") && !is_there(alone, "figures/heat-phase.png"));
+}
+
+static void test_refused(void **state) {
+  (void)state;
+  char none[128], *text = NULL;
+  scratch_path(none, dir, "none");
+  dkho_reproduce_options o = tiny_study("dkho,nobody", NULL);
+  REFUSED(DKHO_E_INPUT, dkho_reproduce("heat", none, &o, &text), "no model 'nobody'");
+  o = tiny_study("", NULL);
+  REFUSED(DKHO_E_INPUT, dkho_reproduce("heat", none, &o, &text), "no model ''");
+  o = tiny_study("tiny", "raw");
+  REFUSED(DKHO_E_INPUT, dkho_reproduce("heat", none, &o, &text), "native, matched, both");
+  o = tiny_study("tiny", NULL);
+  o.figures = "phase";
+  REFUSED(DKHO_E_INPUT, dkho_reproduce("heat", none, &o, &text), "has no figure 'phase'");
+  assert_false(is_there(dir, "none"));
+  o = tiny_study("tiny", NULL);
+  o.sample = "20";
+  REFUSED(DKHO_E_INPUT, dkho_reproduce("heat", alone, &o, &text), "a number below 20");
+  o.sample = "first";
+  REFUSED(DKHO_E_INPUT, dkho_reproduce("heat", alone, &o, &text), "best, median, worst");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_kept),
+                                     cmocka_unit_test(test_alone), cmocka_unit_test(test_refused)};
+  return cmocka_run_group_tests(tests, open_world, close_world);
+}
