@@ -149,7 +149,7 @@ static int64_t extent(const dkho_model *m, int field) {
   return (f->role == DATA_GLOBAL ? 1 : m->o->first->c->n[f->degree]) * f->channels;
 }
 
-static void inputs_of(void *ctx, int64_t i, const float **in, const double **global) {
+static void read_caller_inputs(void *ctx, int64_t i, const float **in, const double **global) {
   const call *c = ctx;
   int ins = 0, globals = 0;
   for (int k = 0; k < c->m->inputs; k++) {
@@ -162,7 +162,7 @@ static void inputs_of(void *ctx, int64_t i, const float **in, const double **glo
   }
 }
 
-static float *place(void *ctx, int64_t i) {
+static float *caller_output(void *ctx, int64_t i) {
   const call *c = ctx;
   return c->out + i * extent(c->m, c->m->o->target);
 }
@@ -200,7 +200,7 @@ dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const 
   desk *d = NULL;
   TRY(desk_take(m, threads, &d));
   call c = {m, inputs, out};
-  runner_batch b = {.count = batch, .inputs = inputs_of, .out = place, .ctx = &c};
+  runner_batch b = {.count = batch, .inputs = read_caller_inputs, .out = caller_output, .ctx = &c};
   dkho_status s = runner_predict(d->run, &b);
   desk_return(m, d);
   return s == DKHO_OK ? check_output(m, batch, out) : s;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/finite.h"
 #include "base/report.h"
+#include "run/samples.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,22 +43,6 @@ void judge_free(judge *j) {
   mem_free(j);
 }
 
-typedef struct chunk_job {
-  judge *j;
-  int complex;
-  const int64_t *sample;
-} chunk_job;
-
-static void inputs(void *ctx, int64_t i, const float **in, const double **global) {
-  const chunk_job *job = ctx;
-  dataset_inputs(job->j->d, job->sample[i], in, global);
-}
-
-static float *place(void *ctx, int64_t i) {
-  const chunk_job *job = ctx;
-  return job->j->chunk + i * extent(job->j, job->complex);
-}
-
 /* The longest run of samples from `from` on that lies on one complex, at most CHUNK. */
 static int64_t run_length(const judge *j, int64_t from, int64_t count, const int64_t *sample, int *complex) {
   int64_t row, n = 0;
@@ -84,9 +69,8 @@ dkho_status judge_predict(judge *j, const real *weights, int64_t count, const in
   for (int64_t at = 0, n; at < count; at += n) {
     int complex = 0;
     n = run_length(j, at, count, sample, &complex);
-    chunk_job job = {j, complex, sample + at};
-    runner_batch b = {
-        .complex = complex, .count = n, .sample = sample + at, .inputs = inputs, .out = place, .ctx = &job};
+    sample_list list = {j->d, j->o->target, sample + at, j->chunk, extent(j, complex)};
+    runner_batch b = samples_batch(&list, complex, n);
     TRY(runner_predict(j->run, &b));
     TRY(check_chunk(j, complex, n, sample + at));
     TRY(take(ctx, complex, n, sample + at, j->chunk));

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "run/pace.h"
 
-#include "run/runner.h"
+#include "run/samples.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,16 +19,9 @@ typedef struct stand {
   runner *run;
 } stand;
 
-static void inputs(void *ctx, int64_t i, const float **in, const double **global) {
-  const stand *s = ctx;
-  dataset_inputs(s->d, s->sample[i], in, global);
-}
-static const float *target(void *ctx, int64_t i) {
-  const stand *s = ctx;
-  return dataset_value(s->d, s->o->target, s->sample[i]);
-}
 static dkho_status step(stand *s, double *seconds) {
-  runner_batch b = {.count = s->count, .sample = s->sample, .inputs = inputs, .target = target, .ctx = s};
+  sample_list list = {.d = s->d, .target = s->o->target, .sample = s->sample};
+  runner_batch b = samples_batch(&list, 0, s->count);
   double sum, start = clock_now();
   memset(s->gradient, 0, (size_t)s->o->p->size * sizeof *s->gradient);
   TRY(runner_gradient(s->run, &b, 1.0 / (double)s->count, &sum, s->gradient));

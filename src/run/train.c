@@ -9,6 +9,7 @@
 #include "la/la.h"
 #include "nn/state.h"
 #include "run/evaluate.h"
+#include "run/samples.h"
 #include "version.h"
 
 #include <dirent.h>
@@ -247,16 +248,6 @@ static dkho_status write_manifest(const trainer *t) {
 
 /* ---- the loop ---- */
 
-static void inputs(void *ctx, int64_t i, const float **in, const double **global) {
-  const trainer *t = ctx;
-  dataset_inputs(t->d, t->batch[i], in, global);
-}
-
-static const float *target(void *ctx, int64_t i) {
-  const trainer *t = ctx;
-  return dataset_value(t->d, t->o->target, t->batch[i]);
-}
-
 /* The samples of the batch at `at` that lie on one complex, into t->batch; *next: the lowest complex above it that has any, or -1. */
 static int64_t collect_samples(trainer *t, int64_t at, int64_t count, int complex, int *next) {
   int64_t n = 0, row;
@@ -280,7 +271,8 @@ static dkho_status batch_gradient(trainer *t, int64_t at, double *mean) {
     double part;
     int64_t n = collect_samples(t, at, count, complex, &next);
     if (!n) continue;
-    runner_batch b = {.complex = complex, .count = n, .sample = t->batch, .inputs = inputs, .target = target, .ctx = t};
+    sample_list list = {.d = t->d, .target = t->o->target, .sample = t->batch};
+    runner_batch b = samples_batch(&list, complex, n);
     TRY(runner_gradient(t->run, &b, 1.0 / (double)count, &part, t->gradient));
     *mean += part;
   }

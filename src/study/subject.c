@@ -78,21 +78,9 @@ dkho_status subject_peak(subject *s) {
 
 /* ---- calls ---- */
 
-static void inputs(void *ctx, int64_t i, const float **in, const double **global) {
-  const subject *s = ctx;
-  dataset_inputs(s->d, i % s->samples, in, global);
-}
-static const float *target(void *ctx, int64_t i) {
-  const subject *s = ctx;
-  return dataset_value(s->d, s->o->target, i % s->samples);
-}
-static float *place(void *ctx, int64_t i) {
-  const subject *s = ctx;
-  return s->out + i * s->extent;
-}
-
 dkho_status subject_train(subject *s, int64_t batch) {
-  runner_batch b = {.count = batch, .inputs = inputs, .target = target, .ctx = s};
+  sample_list list = {.d = s->d, .target = s->o->target, .sample = s->turn};
+  runner_batch b = samples_batch(&list, 0, batch);
   double sum;
   memset(s->g, 0, (size_t)s->o->p->size * sizeof *s->g);
   TRY(runner_gradient(s->train, &b, 1.0 / (double)batch, &sum, s->g));
@@ -102,7 +90,8 @@ dkho_status subject_train(subject *s, int64_t batch) {
 }
 
 dkho_status subject_predict(subject *s, int64_t batch) {
-  runner_batch b = {.count = batch, .inputs = inputs, .out = place, .ctx = s};
+  sample_list list = {s->d, s->o->target, s->turn, s->out, s->extent};
+  runner_batch b = samples_batch(&list, 0, batch);
   return runner_predict(s->predict, &b);
 }
 
@@ -126,11 +115,20 @@ static dkho_status start_predicting(subject *s) {
   return DKHO_OK;
 }
 
+/* The samples of the data set in turn, as many as any call wants. */
+static dkho_status take_turns(subject *s) {
+  int64_t most = pool_width(s->p) > SUBJECT_BATCH ? pool_width(s->p) : SUBJECT_BATCH, samples = dataset_samples(s->d);
+  if (!MEM_NEW(s->turn, most)) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < most; i++) s->turn[i] = i % samples;
+  return DKHO_OK;
+}
+
 dkho_status subject_open(subject *s, const dataset *d, const neural_operator *o, int threads, int predicting) {
   const data_field *t = &o->spec.field[o->target];
-  *s = (subject){.d = d, .o = o, .samples = dataset_samples(d), .extent = o->first->c->n[t->degree] * t->channels};
+  *s = (subject){.d = d, .o = o, .extent = o->first->c->n[t->degree] * t->channels};
   dkho_status st = kern_get(&s->k);
   if (st == DKHO_OK) st = pool_create(&s->p, threads);
+  if (st == DKHO_OK) st = take_turns(s);
   if (st == DKHO_OK) st = start_training(s);
   if (st == DKHO_OK && predicting) st = start_predicting(s);
   if (st != DKHO_OK) subject_close(s);
@@ -144,6 +142,7 @@ void subject_close(subject *s) {
   mem_free(s->value);
   mem_free(s->g);
   mem_free(s->out);
+  mem_free(s->turn);
   pool_free(s->p);
   *s = (subject){0};
 }

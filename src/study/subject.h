@@ -4,7 +4,7 @@
 
 #include "kern/kern.h"
 #include "nn/optim.h"
-#include "run/runner.h"
+#include "run/samples.h"
 
 enum { SUBJECT_BATCH = 16 };
 
@@ -17,9 +17,10 @@ typedef struct subject {
   optim *opt;
   real *value, *g; /* its own weights, which the steps move */
   float *out;
-  int64_t extent, samples; /* a batch takes the samples of the data set in turn */
-  size_t train_bytes;      /* what training took from memory */
-  double peak;             /* multiply-adds per second of all threads together, the best seen */
+  int64_t extent;
+  int64_t *turn;      /* the samples of the data set in turn, for the largest batch */
+  size_t train_bytes; /* what training took from memory */
+  double peak;        /* multiply-adds per second of all threads together, the best seen */
 } subject;
 
 /* predicting: also what predictions need. On failure the subject is closed. */
