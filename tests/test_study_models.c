@@ -7,11 +7,14 @@
 
 static char dir[64], both[128], alone[128];
 
+static model_type wide; /* tiny, made for the descriptors of DKHO */
+
 static int open_world(void **state) {
   (void)state;
+  wide = tiny, wide.name = "wide", wide.profile = FEAT_SUMMARY;
   scratch_make(dir);
   scratch_path(both, dir, "both"), scratch_path(alone, dir, "alone");
-  return model_register(&tiny) == DKHO_OK ? 0 : -1;
+  return model_register(&tiny) == DKHO_OK && model_register(&wide) == DKHO_OK ? 0 : -1;
 }
 
 static int close_world(void **state) {
@@ -106,6 +109,19 @@ static void test_alone(void **state) {
   assert_true(is_there(alone, "figures/heat-fields.png") && !is_there(alone, "figures/heat-phase.png"));
 }
 
+/* A model that is made for the descriptors reads them whatever the others read: the same network as tiny with matched inputs. */
+static void test_own_inputs(void **state) {
+  (void)state;
+  dkho_reproduce_options o = tiny_study("tiny,wide", "both");
+  o.figures = "training";
+  json_t *rows = study_rows(alone, &o);
+  const json_t *own = row_named(rows, "wide"), *same = row_named(rows, "tiny (F)");
+  assert_non_null(own);
+  assert_null(row_named(rows, "wide (N)"));
+  assert_true(json_equal(json_object_get(own, "metrics"), json_object_get(same, "metrics")));
+  json_decref(rows);
+}
+
 static void test_refused(void **state) {
   (void)state;
   char none[128], *text = NULL;
@@ -129,6 +145,7 @@ static void test_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_kept),
-                                     cmocka_unit_test(test_alone), cmocka_unit_test(test_refused)};
+                                     cmocka_unit_test(test_alone), cmocka_unit_test(test_own_inputs),
+                                     cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, open_world, close_world);
 }

@@ -1,4 +1,4 @@
-/* study.c: what a study consists of, its data and its training. */
+/* study.c: budgets, the plan of a study, its data and its training. */
 #include "study/study.h"
 
 #include "base/report.h"
@@ -36,156 +36,9 @@ const char *study_path(const study *s, const char *name, char *out) {
   return out;
 }
 
-static int is_full(const study_run *r, const char *target) {
-  return strcmp(r->variant, "full") == 0 && strcmp(r->recipe->target, target) == 0;
-}
-
-const study_run *study_full_run(const study *s, const char *target, const char *size) {
-  const study_run *found = NULL;
-  for (int i = 0; i < s->runs; i++) {
-    const study_run *r = &s->run[i];
-    if (r->m != model_at(0) || !is_full(r, target)) continue;
-    if (!size || strcmp(r->size, size) == 0) found = r; /* small comes before large */
-  }
-  return found;
-}
-
-const study_run *study_main_run(const study *s, const char *target) {
-  const study_run *found = study_full_run(s, target, NULL);
-  for (int i = 0; !found && i < s->runs; i++)
-    if (is_full(&s->run[i], target)) found = &s->run[i];
-  return found;
-}
-
-int study_full_runs(const study *s, const char *target) {
-  int n = 0;
-  for (int i = 0; i < s->runs; i++) n += is_full(&s->run[i], target);
-  return n;
-}
-
 static dkho_status stop_asked(const study *s) {
   if (s->o->stop && s->o->stop(s->o->stop_user))
     return fail(DKHO_E_STOPPED, "%s: stopped; what is finished is kept", s->dir);
-  return DKHO_OK;
-}
-
-/* ---- the list of runs ---- */
-
-static int has(const study_run *r, const char *name) {
-  char path[PATH_LIMIT];
-  snprintf(path, sizeof path, "%.*s/%s", PATH_LIMIT - 64, r->dir, name);
-  return file_exists(path);
-}
-
-static study_run *add_run(study *s, const data_recipe *r, const model_type *m, const char *size) {
-  if (s->runs == STUDY_RUNS) return NULL;
-  study_run *run = &s->run[s->runs++];
-  *run = (study_run){.recipe = r, .m = m, .size = size, .variant = "full"};
-  return run;
-}
-
-static void place_run(const study *s, study_run *run) {
-  char part[160];
-  snprintf(part, sizeof part, "runs/%s", run->name);
-  study_path(s, part, run->dir);
-}
-
-/* A run of the model under study. */
-static study_run *add_own(study *s, const data_recipe *r, const char *size, const char *variant) {
-  study_run *run = add_run(s, r, model_at(0), size);
-  if (!run) return NULL;
-  int full = strcmp(variant, "full") == 0;
-  run->variant = variant;
-  snprintf(run->name, sizeof run->name, "%.60s-%s%s%s", r->target, size, full ? "" : "-", full ? "" : variant);
-  snprintf(run->title, sizeof run->title, "DKHO-%s%s%s", size, full ? "" : ", ", full ? "" : variant);
-  place_run(s, run);
-  return run;
-}
-
-/* What nobody asks for is part of the study when it was asked for before and is finished. */
-static void drop_unless_finished(study *s, const study_run *run) {
-  if (run && !has(run, "result.json")) s->runs--;
-}
-
-static void add_variant(study *s, const data_recipe *r, const char *size, const char *variant) {
-  study_run *run = add_own(s, r, size, variant);
-  if (!s->o->ablations) drop_unless_finished(s, run);
-}
-
-static void add_own_runs(study *s, const data_recipe *r, int small, int large) {
-  if (small) add_own(s, r, "small", "full");
-  if (large) add_own(s, r, "large", "full");
-  add_variant(s, r, small ? "small" : "large", "no_dirac");
-  add_variant(s, r, small ? "small" : "large", "no_phase");
-  if (r->harmonic) add_variant(s, r, small ? "small" : "large", "no_harmonic");
-}
-
-static int has_size(const model_type *m, const char *size) {
-  for (int i = 0; size && m->size && m->size[i].name; i++)
-    if (strcmp(m->size[i].name, size) == 0) return 1;
-  return 0;
-}
-
-/* A model beside the one under study, in the size that is asked for if it has it. */
-static void add_other(study *s, const data_recipe *r, const model_type *m, const char *inputs, int wanted) {
-  const char *size = has_size(m, s->o->size) ? s->o->size : NULL, *dash = size ? "-" : "", *of = size ? size : "";
-  study_run *run = add_run(s, r, m, size);
-  if (!run) return;
-  run->inputs = inputs;
-  snprintf(run->name, sizeof run->name, "%.60s-%.30s%s%s-%s", r->target, m->name, dash, of, inputs);
-  snprintf(run->title, sizeof run->title, "%.40s%s%s (%s)", m->name, dash, of, inputs[0] == 'n' ? "N" : "F");
-  place_run(s, run);
-  if (!wanted) drop_unless_finished(s, run);
-}
-
-static void add_others(study *s, const data_recipe *r) {
-  const char *inputs = s->o->inputs ? s->o->inputs : "native";
-  for (int i = 1; model_at(i); i++) {
-    const model_type *m = model_at(i);
-    int asked = 0;
-    for (int k = 0; k < s->models; k++) asked |= s->model[k] == m;
-    add_other(s, r, m, "native", asked && strcmp(inputs, "matched") != 0);
-    add_other(s, r, m, "matched", asked && strcmp(inputs, "native") != 0);
-  }
-}
-
-/* s->model from a list with commas, "all" or NULL. */
-static dkho_status list_models(study *s) {
-  const char *at = s->o->models ? s->o->models : model_at(0)->name, *inputs = s->o->inputs;
-  if (inputs && strcmp(inputs, "native") != 0 && strcmp(inputs, "matched") != 0 && strcmp(inputs, "both") != 0)
-    return fail(DKHO_E_INPUT, "unknown inputs '%s'; there are native, matched, both", inputs);
-  for (int i = 0; strcmp(at, "all") == 0 && model_at(i) && s->models < STUDY_MODELS; i++)
-    s->model[s->models++] = model_at(i);
-  while (!s->models || (*at && strcmp(at, "all") != 0)) {
-    char name[64];
-    size_t n = strcspn(at, ",");
-    snprintf(name, sizeof name, "%.*s", (int)(n < 63 ? n : 63), at);
-    if (s->models == STUDY_MODELS) return fail(DKHO_E_INPUT, "more than %d models are asked for", STUDY_MODELS);
-    TRY(model_find(name, &s->model[s->models++]));
-    at += n + (at[n] == ',');
-  }
-  return DKHO_OK;
-}
-
-static dkho_status list_runs(study *s) {
-  const char *size = s->o->size;
-  if (size && strcmp(size, "small") != 0 && strcmp(size, "large") != 0 && strcmp(size, "both") != 0)
-    return fail(DKHO_E_INPUT, "unknown size '%s'; there are small, large, both", size);
-  TRY(list_models(s));
-  int small = !size || strcmp(size, "large") != 0, large = size ? strcmp(size, "small") != 0 : s->budget.large;
-  int wanted = 0, own = 0;
-  char names[512] = "";
-  for (int k = 0; k < s->models; k++) own |= s->model[k] == model_at(0);
-  for (int i = 0; i < s->p->recipes; i++) {
-    const data_recipe *r = &s->p->recipe[i];
-    size_t used = strlen(names);
-    snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", r->target);
-    if (s->o->target && strcmp(s->o->target, r->target) != 0) continue;
-    wanted++;
-    if (own) add_own_runs(s, r, small, large);
-    add_others(s, r);
-  }
-  if (!wanted) return fail(DKHO_E_INPUT, "problem %s has no target '%s'; it has %s", s->p->name, s->o->target, names);
   return DKHO_OK;
 }
 
@@ -248,7 +101,7 @@ static dkho_status make_folders(const study *s) {
 /* Results without weights are a record that somebody keeps, not a study to go on with. */
 static dkho_status check_weights(const study *s) {
   for (int i = 0; i < s->runs; i++)
-    if (has(&s->run[i], "result.json") && !has(&s->run[i], "best.st"))
+    if (study_has(&s->run[i], "result.json") && !study_has(&s->run[i], "best.st"))
       return fail(DKHO_E_EXISTS,
                   "%s: has a result.json but no best.st: figures kept without the model; choose another folder",
                   s->run[i].dir);
@@ -307,7 +160,7 @@ static dkho_status estimate(study *s) {
   dataset_split(s->d, DATA_VAL, &vals);
   for (int i = 0; i < s->runs; i++) {
     const study_run *r = &s->run[i];
-    if (has(r, "result.json")) continue;
+    if (study_has(r, "result.json")) continue;
     TRY(stop_asked(s));
     dkho_train_options o;
     run_config cfg = {0};
@@ -343,7 +196,7 @@ static dkho_status train_one(const study *s, const study_run *r, const dkho_trai
 static dkho_status train_all(study *s) {
   for (int i = 0; i < s->runs; i++) {
     const study_run *r = &s->run[i];
-    if (has(r, "result.json")) continue;
+    if (study_has(r, "result.json")) continue;
     TRY(stop_asked(s));
     report_log("%s: training %s (%d of %d)", s->p->name, r->name, i + 1, s->runs);
     dkho_train_options o;
@@ -371,7 +224,7 @@ static dkho_status study_plan(study *s, const char *problem_name, const char *di
   snprintf(s->root, sizeof s->root, "%s", dir);
   snprintf(s->dir, sizeof s->dir, "%s/%s", dir, s->p->name);
   study_path(s, "data.st", s->data);
-  TRY(list_runs(s));
+  TRY(study_list_runs(s));
   return study_check_figures(s);
 }
 

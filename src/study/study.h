@@ -25,8 +25,8 @@ typedef struct study_run {
   const char *size;    /* NULL: the model's first */
   const char *variant; /* "full" or an ablation */
   const char *inputs;  /* of the others: "native" or "matched"; NULL: what the model is made for */
-  char name[128];      /* TARGET-SIZE[-VARIANT], or TARGET-MODEL[-SIZE]-INPUTS */
-  char title[96];      /* in tables: DKHO-SIZE[, VARIANT], or MODEL[-SIZE] (N) or (F), as the paper marks them */
+  char name[128];      /* TARGET-SIZE[-VARIANT], or TARGET-MODEL[-SIZE][-INPUTS] */
+  char title[96];      /* in tables: DKHO-SIZE[, VARIANT], or MODEL[-SIZE], with (N) or (F) as the paper marks inputs */
   char dir[PATH_LIMIT];
 } study_run;
 
@@ -48,6 +48,9 @@ dkho_status study_reproduce(const char *name, const char *dir, const dkho_reprod
 
 /* "DIR/PROBLEM/NAME" in `out`, which has PATH_LIMIT characters. */
 const char *study_path(const study *s, const char *name, char *out);
+/* s->model and s->run, by the options; says what is wrong with them. */
+dkho_status study_list_runs(study *s);
+int study_has(const study_run *r, const char *name); /* the run's folder has a file of this name */
 /* The full run of the model under study on a target: of this size, or the largest there is (size NULL). NULL: none. */
 const study_run *study_full_run(const study *s, const char *target, const char *size);
 /* The same, or the first run of the target where the model under study has none. */
