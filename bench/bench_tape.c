@@ -7,7 +7,7 @@
 #include "data/dataset.h"
 #include "problem/problem.h"
 #include "run/config.h"
-#include "study/subject.h"
+#include "study/measure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +18,12 @@ enum { TURNS_MAX = 100, TASKS = 3, WAYS = 2 };
 static const char *const ways[WAYS] = {"fused", "tape"};
 static const struct {
   const char *name;
-  dkho_status (*call)(subject *, int64_t);
+  dkho_status (*call)(measured *, int64_t);
   int64_t batch;
   int calls;
-} tasks[TASKS] = {{"train", subject_train, SUBJECT_BATCH, 1},
-                  {"predict1", subject_predict, 1, 8},
-                  {"predict16", subject_predict, SUBJECT_BATCH, 1}};
+} tasks[TASKS] = {{"train", measure_train, MEASURE_BATCH, 1},
+                  {"predict1", measure_predict, 1, 8},
+                  {"predict16", measure_predict, MEASURE_BATCH, 1}};
 
 typedef struct {
   const char *problem, *size;
@@ -31,14 +31,14 @@ typedef struct {
 } request;
 
 /* Milliseconds of processor time per sample. */
-static dkho_status time_task(subject *s, int task, double *ms) {
-  double start = subject_work();
+static dkho_status time_task(measured *s, int task, double *ms) {
+  double start = measure_processor();
   for (int c = 0; c < tasks[task].calls; c++) TRY(tasks[task].call(s, tasks[task].batch));
-  *ms = 1e3 * (subject_work() - start) / (double)(tasks[task].calls * tasks[task].batch);
+  *ms = 1e3 * (measure_processor() - start) / (double)(tasks[task].calls * tasks[task].batch);
   return DKHO_OK;
 }
 
-static dkho_status take_turns(subject *s, int turns, double ms[WAYS][TASKS][TURNS_MAX]) {
+static dkho_status take_turns(measured *s, int turns, double ms[WAYS][TASKS][TURNS_MAX]) {
   for (int turn = -1; turn < turns; turn++) /* the first does not count */
     for (int task = 0; task < TASKS; task++)
       for (int w = 0; w < WAYS; w++) TRY(time_task(&s[w], task, &ms[w][task][turn < 0 ? 0 : turn]));
@@ -47,11 +47,11 @@ static dkho_status take_turns(subject *s, int turns, double ms[WAYS][TASKS][TURN
 
 static dkho_status compare(const request *r, const char *size, const dataset *d, const neural_operator *o) {
   static double ms[WAYS][TASKS][TURNS_MAX];
-  subject s[WAYS] = {0};
+  measured s[WAYS] = {0};
   dkho_status st = DKHO_OK;
   for (int w = 0; st == DKHO_OK && w < WAYS; w++) {
     setenv("DKHO_ENGINE", ways[w], 1);
-    st = subject_open(&s[w], d, o, r->threads, 1);
+    st = measure_open(&s[w], d, o, r->threads, 1);
     if (st == DKHO_OK && strcmp(runner_engine(s[w].train), ways[w]) != 0)
       st = fail(DKHO_E_INPUT, "%s runs on %s", ways[w], runner_engine(s[w].train));
   }
@@ -60,13 +60,13 @@ static dkho_status compare(const request *r, const char *size, const dataset *d,
     printf("{\"problem\": \"%s\", \"size\": \"%s\", \"isa\": \"%s\", \"threads\": %d, \"turns\": %d", r->problem, size,
            s[0].k->name, r->threads, r->turns);
     for (int task = 0; task < TASKS; task++) {
-      double a = subject_median(ms[0][task], r->turns), b = subject_median(ms[1][task], r->turns);
+      double a = measure_median(ms[0][task], r->turns), b = measure_median(ms[1][task], r->turns);
       printf(", \"%s_fused_ms\": %.2f, \"%s_tape_ms\": %.2f, \"%s_ratio\": %.2f", tasks[task].name, a, tasks[task].name,
              b, tasks[task].name, b / a);
     }
     printf(", \"train_fused_bytes\": %zu, \"train_tape_bytes\": %zu}\n", s[0].train_bytes, s[1].train_bytes);
   }
-  for (int w = 0; w < WAYS; w++) subject_close(&s[w]);
+  for (int w = 0; w < WAYS; w++) measure_close(&s[w]);
   return st;
 }
 

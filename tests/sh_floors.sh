@@ -29,7 +29,8 @@ breaks src/nn/a.h '  #  include "mesh/cx.h"' 'nn may not include mesh/cx.h'
 breaks src/report/a.c '#include "model/model.h"' 'report may not include model/model.h'
 breaks src/mesh/c.c '#include "../nn/tape.h"' 'instead of ../nn/tape.h'
 breaks src/mesh/d.c '#include "a.c"' 'instead of a.c'
-breaks src/mesh/e.c '#include "base/st_priv.h"' 'base/st_priv.h is private to base'
+breaks src/mesh/e.c '#include "base/st_impl.h"' 'base/st_impl.h is private to base'
+breaks src/mesh/f_priv.h '/* private */' 'src/mesh/f_priv.h: the name of a private header ends in _impl.h'
 breaks cli/a.c '#include "base/mem.h"' 'cli may include only dkho.h'
 mkdir -p "$root"/src/{problem,run}
 echo '    .name = "darcy",' >"$root/src/problem/a.c"

@@ -568,7 +568,7 @@ static void test_scores_on_both(void **state) {
   static const int64_t sample[2] = {6, 8};
   double mean = 0;
   scorer *s;
-  json_t *found;
+  score_result found;
   assert_int_equal(scorer_create(&s, p.set, dataset_find(p.set, "p"), "darcy", 2, NULL), DKHO_OK);
   for (int i = 0; i < 2; i++) {
     double a = 0, b = 0;
@@ -584,9 +584,9 @@ static void test_scores_on_both(void **state) {
     assert_int_equal(scorer_take(s, i, 1, &sample[i], guess), DKHO_OK);
   }
   assert_int_equal(scorer_result(s, &found), DKHO_OK);
-  double got = json_number_value(json_object_get(json_object_get(found, "metrics"), "rel_l2"));
+  double got = found.value[metrics_find(scorer_metrics(s), "rel_l2")];
   assert_true(fabs(got - mean) < 1e-12);
-  json_decref(found);
+  score_free(&found);
   scorer_free(s);
   dataset_free(p.set);
   static const char *const names[] = {"interior", "rim"};

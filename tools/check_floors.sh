@@ -39,7 +39,7 @@ for folder in src/*/; do
     above=${header%%/*}
     case $header in
       dkho.h|version.h) continue ;;
-      *_priv.h) [ "$above" = "$floor" ] || complain "$file:$line: $header is private to $above" ;;
+      *_impl.h) [ "$above" = "$floor" ] || complain "$file:$line: $header is private to $above" ;;
     esac
     if is_floor "$above" && [ "$above" != "$header" ]; then
       [[ $above = "$floor" || " ${allowed[$floor]} " = *" $above "* ]] ||
@@ -49,6 +49,9 @@ for folder in src/*/; do
     fi
   done < <(includes "$folder")
 done
+while read -r header; do
+  complain "$header: the name of a private header ends in _impl.h"
+done < <(find src -name '*_priv.h' -o -name '*_int.h' -o -name '*_private.h' -o -name '*_internal.h')
 for folder in cli examples; do
   [ -d "$folder" ] || continue
   while IFS=: read -r file line header; do

@@ -1,5 +1,6 @@
 /* evaluate.c: runs judged, by the public header. */
 #include "api/api.h"
+#include "run/result_json.h"
 #include "study/opened.h"
 
 #include <stdio.h>
@@ -10,7 +11,10 @@ static dkho_status evaluate(opened *r, const char *run, const char *split, json_
   int64_t count;
   TRY(opened_split(r, split, &sample, &count));
   double seconds[2];
-  TRY(judge_metrics(r->j, r->o->value, r->cfg.metrics, count, sample, result, seconds));
+  score_result found;
+  TRY(evaluator_metrics(r->j, r->o->value, r->cfg.metrics, count, sample, &found, seconds));
+  *result = score_json(&found, 1);
+  score_free(&found);
   json_object_set_new(*result, "run", json_string(run));
   json_object_set_new(*result, "split", json_string(split));
   json_object_set_new(*result, "target", json_string(r->cfg.target));

@@ -10,33 +10,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An engine with its threads; a call takes one from the shelf and puts it back, so calls may overlap. */
-typedef struct desk {
-  struct desk *next;
+/* An engine with its threads; a call takes an idle one and puts it back, so calls may overlap. */
+typedef struct predictor {
+  struct predictor *next;
   int threads; /* as asked for */
   pool *pool;
   runner *run;
-} desk;
+} predictor;
 
 struct dkho_model {
   neural_operator *o;
   int inputs, *input; /* fields of role input and global, in field order, inputs first */
   pthread_mutex_t lock;
-  desk *shelf;
+  predictor *idle;
 };
 
-static void desk_free(desk *d) {
+static void predictor_free(predictor *d) {
   if (!d) return;
   runner_free(d->run);
   pool_free(d->pool);
   mem_free(d);
 }
 
-static dkho_status desk_take(dkho_model *m, int threads, desk **out) {
+static dkho_status predictor_take(dkho_model *m, int threads, predictor **out) {
   pthread_mutex_lock(&m->lock);
-  desk **at = &m->shelf;
+  predictor **at = &m->idle;
   while (*at && (*at)->threads != threads) at = &(*at)->next;
-  desk *d = *at;
+  predictor *d = *at;
   if (d) *at = d->next;
   pthread_mutex_unlock(&m->lock);
   *out = d;
@@ -46,7 +46,7 @@ static dkho_status desk_take(dkho_model *m, int threads, desk **out) {
   dkho_status s = pool_create(&d->pool, threads);
   if (s == DKHO_OK) s = runner_create(&d->run, m->o, ENGINE_PREDICT, d->pool);
   if (s != DKHO_OK) {
-    desk_free(d);
+    predictor_free(d);
     return s;
   }
   runner_bind(d->run, m->o->value);
@@ -54,10 +54,10 @@ static dkho_status desk_take(dkho_model *m, int threads, desk **out) {
   return DKHO_OK;
 }
 
-static void desk_return(dkho_model *m, desk *d) {
+static void predictor_return(dkho_model *m, predictor *d) {
   pthread_mutex_lock(&m->lock);
-  d->next = m->shelf;
-  m->shelf = d;
+  d->next = m->idle;
+  m->idle = d;
   pthread_mutex_unlock(&m->lock);
 }
 
@@ -102,10 +102,10 @@ dkho_status dkho_model_save(const dkho_model *m, const char *path, int force) {
 
 void dkho_model_free(dkho_model *m) {
   if (!m) return;
-  while (m->shelf) {
-    desk *d = m->shelf;
-    m->shelf = d->next;
-    desk_free(d);
+  while (m->idle) {
+    predictor *d = m->idle;
+    m->idle = d->next;
+    predictor_free(d);
   }
   operator_free(m->o);
   mem_free(m->input);
@@ -138,11 +138,11 @@ dkho_status dkho_model_complex(const dkho_model *m, dkho_complex **out) {
   return api_wrap(out, c);
 }
 
-typedef struct call {
+typedef struct caller_arrays {
   const dkho_model *m;
   const void *const *inputs;
   float *out;
-} call;
+} caller_arrays;
 
 static int64_t extent(const dkho_model *m, int field) {
   const data_field *f = &m->o->spec.field[field];
@@ -150,7 +150,7 @@ static int64_t extent(const dkho_model *m, int field) {
 }
 
 static void read_caller_inputs(void *ctx, int64_t i, const float **in, const double **global) {
-  const call *c = ctx;
+  const caller_arrays *c = ctx;
   int ins = 0, globals = 0;
   for (int k = 0; k < c->m->inputs; k++) {
     int field = c->m->input[k];
@@ -163,7 +163,7 @@ static void read_caller_inputs(void *ctx, int64_t i, const float **in, const dou
 }
 
 static float *caller_output(void *ctx, int64_t i) {
-  const call *c = ctx;
+  const caller_arrays *c = ctx;
   return c->out + i * extent(c->m, c->m->o->target);
 }
 
@@ -197,12 +197,12 @@ dkho_status dkho_model_predict(dkho_model *m, int threads, int64_t batch, const 
   if (!inputs && m->inputs) return fail(DKHO_E_INPUT, "no inputs are given; the model needs %d", m->inputs);
   if (!out) return fail(DKHO_E_INPUT, "no room for the prediction is given");
   TRY(check_inputs(m, batch, inputs));
-  desk *d = NULL;
-  TRY(desk_take(m, threads, &d));
-  call c = {m, inputs, out};
+  predictor *d = NULL;
+  TRY(predictor_take(m, threads, &d));
+  caller_arrays c = {m, inputs, out};
   runner_batch b = {.count = batch, .inputs = read_caller_inputs, .out = caller_output, .ctx = &c};
   dkho_status s = runner_predict(d->run, &b);
-  desk_return(m, d);
+  predictor_return(m, d);
   return s == DKHO_OK ? check_output(m, batch, out) : s;
 }
 
@@ -304,29 +304,30 @@ static void remove_file(const sink *s, int64_t sample) {
 }
 
 /* All files or none. */
-static dkho_status predict_paraview(sink *s, judge *j, int64_t count, const int64_t *sample) {
+static dkho_status predict_paraview(sink *s, evaluator *j, int64_t count, const int64_t *sample) {
   int series = ends_in(s->path, ".pvd");
   if (series && !s->force && file_exists(s->path))
     return fail(DKHO_E_EXISTS, "%s: exists already; it is kept", s->path);
-  dkho_status status = judge_predict(j, s->m->o->value, count, sample, "predicting", to_paraview, s);
+  dkho_status status = evaluator_predict(j, s->m->o->value, count, sample, "predicting", to_paraview, s);
   if (status == DKHO_OK && series) status = write_series(s, s->written, sample);
   for (int64_t i = 0; status != DKHO_OK && i < s->written; i++) remove_file(s, sample[i]);
   return status;
 }
 
-static dkho_status predict_all(sink *s, judge *j, int64_t count, const int64_t *sample) {
+static dkho_status predict_all(sink *s, evaluator *j, int64_t count, const int64_t *sample) {
   if (is_for_paraview(s->path)) return predict_paraview(s, j, count, sample);
   if (s->m->o->complexes != 1)
     return fail(DKHO_E_INPUT, "predictions on several complexes go to .vtu, .vtm or .pvd files only");
   dkho_status status = open_container(s, count, sample);
-  if (status == DKHO_OK) status = judge_predict(j, s->m->o->value, count, sample, "predicting", to_container, s);
+  if (status == DKHO_OK) status = evaluator_predict(j, s->m->o->value, count, sample, "predicting", to_container, s);
   if (status == DKHO_OK) return st_commit(s->w);
   st_abort(s->w);
   return status;
 }
 
 /* The samples of a split, or all, at most `limit`. */
-static dkho_status choose(const dataset *d, const char *split, int64_t **all, const int64_t **sample, int64_t *count) {
+static dkho_status choose_samples(const dataset *d, const char *split, int64_t **all, const int64_t **sample,
+                                  int64_t *count) {
   for (int i = 0; split && i < DATA_SPLITS; i++)
     if (strcmp(split, data_split_name((data_split)i)) == 0) {
       *sample = dataset_split(d, (data_split)i, count);
@@ -343,7 +344,7 @@ static dkho_status choose(const dataset *d, const char *split, int64_t **all, co
 dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split, const char *path, int force,
                               int threads, int64_t limit) {
   dataset *d = NULL;
-  judge *j = NULL;
+  evaluator *j = NULL;
   pool *p = NULL;
   int64_t *all = NULL, count = 0;
   const int64_t *sample = NULL;
@@ -351,17 +352,17 @@ dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split
   TRY(dataset_open(&d, data));
   dkho_status s;
   TRY_GOTO(operator_matches(m->o, d));
-  TRY_GOTO(choose(d, split, &all, &sample, &count));
+  TRY_GOTO(choose_samples(d, split, &all, &sample, &count));
   if (limit > 0 && limit < count) count = limit;
   /* Only files for ParaView hold the reference. */
   TRY_GOTO(dataset_prove(d, is_for_paraview(path) ? m->o->target : -1, count, sample));
   TRY_GOTO(pool_create(&p, threads));
-  TRY_GOTO(judge_create(&j, m->o, d, p));
+  TRY_GOTO(evaluator_create(&j, m->o, d, p));
   sink out = {.m = m, .d = d, .path = path, .force = force, .limit = limit > 0 ? limit : INT64_MAX};
   s = predict_all(&out, j, count, sample);
   if (s == DKHO_E_NONFINITE) fail_prefix(s, "%s", path);
 done:
-  judge_free(j);
+  evaluator_free(j);
   pool_free(p);
   mem_free(all);
   dataset_free(d);

@@ -1,5 +1,6 @@
 /* phase.c: the phase diagnostic of the public header. */
 #include "api/api.h"
+#include "run/result_json.h"
 #include "study/opened.h"
 
 dkho_status dkho_phase(const char *run, const char *data, int threads, const dkho_phase_options *o, char **json) {

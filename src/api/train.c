@@ -3,7 +3,7 @@
 #include "study/opened.h"
 #include "base/report.h"
 #include "problem/problem.h"
-#include "run/pace.h"
+#include "run/estimate.h"
 #include "run/train.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* st.c: what reading and writing of containers share: element types, names, sizes. */
-#include "base/st_priv.h"
+#include "base/st_impl.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* st_hash.c: the 128-bit content hash of FORMATS.md. It tells files apart and finds damage; it does not withstand
  * someone who builds collisions on purpose. */
-#include "base/st_priv.h"
+#include "base/st_impl.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* st_parse.c: the header of a container, read strictly. Whatever the format leaves open is refused, with a message of
  * its own; nothing is allocated from a declared count. docs/FORMATS.md lists the rules. */
-#include "base/st_priv.h"
+#include "base/st_impl.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* st_read.c: opening a container and asking what it holds. The header's rules are in st_parse.c. */
-#include "base/st_priv.h"
+#include "base/st_impl.h"
 
 #include <assert.h>
 #include <stdio.h>

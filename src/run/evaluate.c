@@ -11,18 +11,18 @@
 
 enum { CHUNK = 64 };
 
-static const data_field *target_of(const judge *j) {
+static const data_field *target_of(const evaluator *j) {
   return &j->o->spec.field[j->o->target];
 }
 
-static int64_t extent(const judge *j, int complex) {
+static int64_t extent(const evaluator *j, int complex) {
   const data_field *t = target_of(j);
   return dataset_count(j->d, complex, t->degree) * t->channels;
 }
 
-dkho_status judge_create(judge **out, const neural_operator *o, const dataset *d, pool *threads) {
+dkho_status evaluator_create(evaluator **out, const neural_operator *o, const dataset *d, pool *threads) {
   *out = NULL;
-  judge *j;
+  evaluator *j;
   if (!MEM_NEW(j, 1)) return DKHO_E_MEMORY;
   j->o = o, j->d = d, j->threads = threads;
   for (int i = 0; i < o->complexes; i++)
@@ -32,11 +32,11 @@ dkho_status judge_create(judge **out, const neural_operator *o, const dataset *d
   if (s == DKHO_OK)
     *out = j;
   else
-    judge_free(j);
+    evaluator_free(j);
   return s;
 }
 
-void judge_free(judge *j) {
+void evaluator_free(evaluator *j) {
   if (!j) return;
   runner_free(j->run);
   arena_free(&j->mem);
@@ -44,7 +44,7 @@ void judge_free(judge *j) {
 }
 
 /* The longest run of samples from `from` on that lies on one complex, at most CHUNK. */
-static int64_t run_length(const judge *j, int64_t from, int64_t count, const int64_t *sample, int *complex) {
+static int64_t run_length(const evaluator *j, int64_t from, int64_t count, const int64_t *sample, int *complex) {
   int64_t row, n = 0;
   for (int here; from + n < count && n < CHUNK; n++) {
     dataset_locate(j->d, sample[from + n], &here, &row);
@@ -55,15 +55,15 @@ static int64_t run_length(const judge *j, int64_t from, int64_t count, const int
 }
 
 /* Nothing that is not finite leaves: neither into a file nor into a score. */
-static dkho_status check_chunk(const judge *j, int complex, int64_t count, const int64_t *sample) {
+static dkho_status check_chunk(const evaluator *j, int complex, int64_t count, const int64_t *sample) {
   int64_t each = extent(j, complex), n = count * each, bad = finite_until_f32(j->chunk, n);
   return bad == n ? DKHO_OK
                   : fail(DKHO_E_NONFINITE, "prediction of '%s', sample %lld: element %lld is not finite",
                          target_of(j)->name, (long long)sample[bad / each], (long long)(bad % each));
 }
 
-dkho_status judge_predict(judge *j, const real *weights, int64_t count, const int64_t *sample, const char *label,
-                          judge_take take, void *ctx) {
+dkho_status evaluator_predict(evaluator *j, const real *weights, int64_t count, const int64_t *sample,
+                              const char *label, prediction_sink take, void *ctx) {
   TRY(dataset_prove(j->d, -1, count, sample));
   runner_bind(j->run, weights);
   for (int64_t at = 0, n; at < count; at += n) {
@@ -80,7 +80,7 @@ dkho_status judge_predict(judge *j, const real *weights, int64_t count, const in
 }
 
 typedef struct error_sum {
-  const judge *j;
+  const evaluator *j;
   double sum;
   int64_t counted;
 } error_sum;
@@ -98,9 +98,9 @@ static dkho_status add_errors(void *ctx, int complex, int64_t count, const int64
   return DKHO_OK;
 }
 
-dkho_status judge_rel_l2(judge *j, const real *weights, int64_t count, const int64_t *sample, double *out) {
+dkho_status evaluator_rel_l2(evaluator *j, const real *weights, int64_t count, const int64_t *sample, double *out) {
   error_sum e = {.j = j};
-  TRY(judge_predict(j, weights, count, sample, NULL, add_errors, &e));
+  TRY(evaluator_predict(j, weights, count, sample, NULL, add_errors, &e));
   *out = e.counted ? e.sum / (double)e.counted : 0;
   return DKHO_OK;
 }
@@ -121,12 +121,12 @@ static dkho_status timed_take(void *ctx, int complex, int64_t count, const int64
   return DKHO_OK;
 }
 
-dkho_status judge_metrics(judge *j, const real *weights, const char *list, int64_t count, const int64_t *sample,
-                          json_t **out, double seconds[2]) {
+dkho_status evaluator_metrics(evaluator *j, const real *weights, const char *list, int64_t count, const int64_t *sample,
+                              score_result *out, double seconds[2]) {
   timed t = {0};
   TRY(scorer_create(&t.scores, j->d, j->o->target, list, count, j->threads));
   double start = clock_now();
-  dkho_status s = judge_predict(j, weights, count, sample, "evaluating", timed_take, &t);
+  dkho_status s = evaluator_predict(j, weights, count, sample, "evaluating", timed_take, &t);
   if (seconds) seconds[0] = clock_now() - start - t.seconds, seconds[1] = t.seconds;
   if (s == DKHO_OK) s = scorer_result(t.scores, out);
   scorer_free(t.scores);
@@ -136,7 +136,7 @@ dkho_status judge_metrics(judge *j, const real *weights, const char *list, int64
 /* ---- two models of neighbouring degrees ---- */
 
 typedef struct pair_sum {
-  judge *lower, *upper;
+  evaluator *lower, *upper;
   const real *weights; /* of the upper one */
   const float *below;  /* predictions of the lower one for the chunk at hand */
   double *work;        /* the lower field in double, its d, the upper field in double */
@@ -164,10 +164,10 @@ static dkho_status pair_chunk(void *ctx, int complex, int64_t count, const int64
   pair_sum *p = ctx;
   (void)complex;
   p->below = below;
-  return judge_predict(p->upper, p->weights, count, sample, NULL, add_mismatch, p);
+  return evaluator_predict(p->upper, p->weights, count, sample, NULL, add_mismatch, p);
 }
 
-dkho_status judge_pair(judge *lower, judge *upper, int64_t count, const int64_t *sample, double *out) {
+dkho_status evaluator_pair(evaluator *lower, evaluator *upper, int64_t count, const int64_t *sample, double *out) {
   const data_field *a = target_of(lower), *b = target_of(upper);
   if (b->degree != a->degree + 1 || b->channels != a->channels)
     return fail(DKHO_E_INPUT,
@@ -176,7 +176,7 @@ dkho_status judge_pair(judge *lower, judge *upper, int64_t count, const int64_t 
                 a->name, a->degree, b->name, b->degree);
   pair_sum p = {.lower = lower, .upper = upper, .weights = upper->o->value};
   if (!MEM_NEW(p.work, lower->widest + 2 * upper->widest)) return DKHO_E_MEMORY;
-  dkho_status s = judge_predict(lower, lower->o->value, count, sample, "pairing", pair_chunk, &p);
+  dkho_status s = evaluator_predict(lower, lower->o->value, count, sample, "pairing", pair_chunk, &p);
   *out = p.sum / (double)count;
   mem_free(p.work);
   return s;

@@ -6,7 +6,7 @@
 #include "run/score.h"
 
 /* A predicting runner, made once and used often. */
-typedef struct judge {
+typedef struct evaluator {
   const neural_operator *o;
   const dataset *d;
   pool *threads; /* borrowed, NULL: this thread */
@@ -14,26 +14,25 @@ typedef struct judge {
   float *chunk; /* predictions of a chunk of samples */
   int64_t widest;
   arena mem;
-} judge;
-dkho_status judge_create(judge **out, const neural_operator *o, const dataset *d, pool *threads);
-void judge_free(judge *j);
+} evaluator;
+dkho_status evaluator_create(evaluator **out, const neural_operator *o, const dataset *d, pool *threads);
+void evaluator_free(evaluator *j);
 
 /* Called in order, in the calling thread, for chunks of samples on one complex: prediction[i] belongs to sample[i]. */
-typedef dkho_status (*judge_take)(void *ctx, int complex, int64_t count, const int64_t *sample,
-                                  const float *prediction);
+typedef dkho_status (*prediction_sink)(void *ctx, int complex, int64_t count, const int64_t *sample,
+                                       const float *prediction);
 /* Predicts the samples with these weights, physical units. label: of the progress meter, NULL: silent. */
-dkho_status judge_predict(judge *j, const real *weights, int64_t count, const int64_t *sample, const char *label,
-                          judge_take take, void *ctx);
+dkho_status evaluator_predict(evaluator *j, const real *weights, int64_t count, const int64_t *sample,
+                              const char *label, prediction_sink take, void *ctx);
 
 /* Mean over the samples of ‖p - y‖ / max(‖y‖, 1e-12). */
-dkho_status judge_rel_l2(judge *j, const real *weights, int64_t count, const int64_t *sample, double *out);
-/* All metrics of a list over the samples as a JSON object {"samples": n, "metrics": {key: value, …}, "counted": {key: n, …}, "rel_l2_each": […]}.
- * seconds (or NULL): spent predicting, and on the metrics. */
-dkho_status judge_metrics(judge *j, const real *weights, const char *list, int64_t count, const int64_t *sample,
-                          json_t **out, double seconds[2]);
+dkho_status evaluator_rel_l2(evaluator *j, const real *weights, int64_t count, const int64_t *sample, double *out);
+/* All metrics of a list over the samples; on success score_free is due. seconds (or NULL): spent predicting, and on the metrics. */
+dkho_status evaluator_metrics(evaluator *j, const real *weights, const char *list, int64_t count, const int64_t *sample,
+                              score_result *out, double seconds[2]);
 
 /* Mean over the samples of ‖d û - ŵ‖ / max(‖ŵ‖, 1e-12): how far two separately trained models, û of degree k and ŵ of degree
  * k+1, contradict each other. Both with their own weights. */
-dkho_status judge_pair(judge *lower, judge *upper, int64_t count, const int64_t *sample, double *out);
+dkho_status evaluator_pair(evaluator *lower, evaluator *upper, int64_t count, const int64_t *sample, double *out);
 
 #endif

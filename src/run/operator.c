@@ -14,7 +14,7 @@ void operator_free(neural_operator *o) {
   params_free(o->p);
   mem_free(o->value);
   st_close(o->own_source);
-  oper_parts_free(&o->parts);
+  packed_free(&o->parts);
   arena_free(&o->mem);
   mem_free(o);
 }
@@ -191,13 +191,13 @@ dkho_status operator_pack(const neural_operator *o, const char *training, const 
   char topology[33];
   if (o->parts.fixed || o->complexes != 1)
     return fail(DKHO_E_INPUT, "a model file is packed from a self-contained one, on one complex");
-  parts_topology(o->first->c, topology);
+  packed_topology(o->first->c, topology);
   st_writer *w = NULL;
   TRY(st_create(&w, path, force));
   dkho_status s = put_metas(o, training, topology, w);
-  if (s == DKHO_OK) s = parts_declare(o->source, w);
+  if (s == DKHO_OK) s = packed_declare_checks(o->source, w);
   if (s == DKHO_OK) s = state_declare(w, o->p, "w/");
-  if (s == DKHO_OK) s = parts_write(o->source, w);
+  if (s == DKHO_OK) s = packed_write_checks(o->source, w);
   if (s == DKHO_OK) s = state_write(w, o->p, o->value);
   if (s == DKHO_OK) return st_commit(w);
   st_abort(w);
@@ -232,18 +232,18 @@ static dkho_status read_config(neural_operator *o, json_t *j) {
 }
 
 /* The complex and what belongs to it, made again and compared with what the file remembers. */
-static dkho_status rebuild(neural_operator *o, oper_maker maker, const char *topology) {
+static dkho_status rebuild(neural_operator *o, packed_maker maker, const char *topology) {
   char hex[33], *hash = arena_take(&o->mem, 33, 1);
   if (!hash) return DKHO_E_MEMORY;
   if (!maker || o->spec.complexes != 1)
     return fail(DKHO_E_INPUT, "is a packed model, which cannot be used here (%d complexes)", o->spec.complexes);
   TRY(maker(&o->spec, &o->parts));
-  parts_topology(o->parts.c, hex);
+  packed_topology(o->parts.c, hex);
   if (strcmp(hex, topology) != 0)
     return fail(DKHO_E_INPUT,
                 "the mesh of '%s' made here (topology %s) is not the one the model was trained on (%.40s)",
                 o->spec.info.problem, hex, topology);
-  TRY(parts_verify(&o->parts, &o->spec, o->source));
+  TRY(packed_verify(&o->parts, &o->spec, o->source));
   data_mesh_hash(o->parts.c, hash); /* that of data sets made here, should the last bits of positions differ */
   o->spec.mesh_hash[0] = hash;
   return DKHO_OK;
@@ -258,7 +258,7 @@ static dkho_status read_model_text(neural_operator *o, const char *text) {
   return s;
 }
 
-static dkho_status load(neural_operator *o, oper_maker maker) {
+static dkho_status load(neural_operator *o, packed_maker maker) {
   const char *kind, *text, *training;
   int dim;
   TRY(st_need_meta(o->source, "dkho.kind", &kind));
@@ -276,7 +276,7 @@ static dkho_status load(neural_operator *o, oper_maker maker) {
   return state_read(o->source, o->p, "w/", o->value);
 }
 
-dkho_status operator_load(neural_operator **out, const char *path, oper_maker maker) {
+dkho_status operator_load(neural_operator **out, const char *path, packed_maker maker) {
   st_file *file = NULL;
   neural_operator *o = NULL;
   *out = NULL;

@@ -7,7 +7,7 @@
 #include "data/dataset.h"
 #include "data/spec.h"
 #include "model/model.h"
-#include "run/parts.h"
+#include "run/packed.h"
 
 #include <pthread.h>
 
@@ -42,7 +42,7 @@ typedef struct neural_operator {
   const dataset *d;      /* borrowed, or NULL when loaded from a model file */
   const st_file *source; /* complexes and statics are copied from here when saving */
   st_file *own_source;   /* set when loaded from a model file */
-  oper_parts parts;      /* set when that was packed */
+  packed_geometry parts; /* set when that was packed */
   char *training;        /* JSON object: how it was trained; "{}" when it was not */
   struct {
     pthread_mutex_t lock;
@@ -64,7 +64,7 @@ typedef struct operator_request {
 /* The data set is borrowed and must outlive the operator. */
 dkho_status operator_create(neural_operator **out, const dataset *d, const operator_request *r);
 /* maker NULL: packed files are refused. */
-dkho_status operator_load(neural_operator **out, const char *path, oper_maker maker);
+dkho_status operator_load(neural_operator **out, const char *path, packed_maker maker);
 void operator_free(neural_operator *o);
 /* weights NULL: o->value. */
 dkho_status operator_save(const neural_operator *o, const real *weights, const char *path, int force);

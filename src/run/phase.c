@@ -78,7 +78,7 @@ static dkho_status list_corrections(recorder *r, arena *mem) {
                          r->o->setup.target);
 }
 
-static dkho_status fill(void *ctx, const lane *l, int64_t i) {
+static dkho_status fill_lane(void *ctx, const lane *l, int64_t i) {
   recorder *r = ctx;
   const model_net *net = &r->net;
   const float *in[DATA_FIELDS_MAX];
@@ -132,7 +132,7 @@ static double find_reference(const recorder *r, const lane *l, int64_t sample, d
   return sqrt(error) / fmax(sqrt(norm), 1e-12);
 }
 
-static dkho_status take(void *ctx, const lane *l, int64_t i) {
+static dkho_status compare_lane(void *ctx, const lane *l, int64_t i) {
   recorder *r = ctx;
   int at = lane_index(l);
   int64_t n = r->out->n;
@@ -172,16 +172,16 @@ typedef struct shifted {
   recorder *r;
   int64_t from;
 } shifted;
-static dkho_status shifted_fill(void *ctx, const lane *l, int64_t i) {
+static dkho_status fill_chunk_lane(void *ctx, const lane *l, int64_t i) {
   shifted *s = ctx;
-  return fill(s->r, l, s->from + i);
+  return fill_lane(s->r, l, s->from + i);
 }
-static dkho_status shifted_take(void *ctx, const lane *l, int64_t i) {
+static dkho_status compare_chunk_lane(void *ctx, const lane *l, int64_t i) {
   shifted *s = ctx;
-  return take(s->r, l, s->from + i);
+  return compare_lane(s->r, l, s->from + i);
 }
 
-static dkho_status record(recorder *r, pool *threads) {
+static dkho_status run_recording(recorder *r, pool *threads) {
   arena mem = {0};
   engine *e = NULL;
   phase_result *out = r->out;
@@ -191,8 +191,8 @@ static dkho_status record(recorder *r, pool *threads) {
   for (int64_t at = 0; s == DKHO_OK && at < out->count; at += CHUNK) {
     shifted chunk = {r, at};
     engine_batch b = {.count = out->count - at < CHUNK ? out->count - at : CHUNK,
-                      .fill = shifted_fill,
-                      .take = shifted_take,
+                      .fill = fill_chunk_lane,
+                      .take = compare_chunk_lane,
                       .ctx = &chunk};
     s = engine_predict(e, &b);
     report_progress("phase", (uint64_t)(at + b.count), (uint64_t)out->count, NULL);
@@ -239,7 +239,7 @@ dkho_status phase_run(phase_result *out, const neural_operator *o, const dataset
   csr smoother = {0};
   arena mem = {0};
   dkho_status s = prepare_recorder(&r, sample, &smoother, &mem);
-  if (s == DKHO_OK) s = record(&r, threads);
+  if (s == DKHO_OK) s = run_recording(&r, threads);
   if (s == DKHO_OK) {
     align_summarise(count, out->each, out->q, &out->all);
     s = align_cases(count, out->each, PHASE_CASES, out->chosen, &out->cases);
@@ -255,24 +255,4 @@ dkho_status phase_run(phase_result *out, const neural_operator *o, const dataset
 void phase_free(phase_result *r) {
   arena_free(&r->mem);
   *r = (phase_result){0};
-}
-
-static json_t *case_json(const phase_result *r, int64_t i) {
-  const alignment *a = &r->each[i];
-  return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f}", "sample", (json_int_t)r->sample[i], "dice", a->dice, "lift",
-                   a->lift, "enrichment", a->enrichment, "rho", a->rho, "rel_l2", a->error);
-}
-
-json_t *phase_json(const phase_result *r) {
-  const align_summary *a = &r->all;
-  json_t *cases = json_array(), *each = json_array();
-  for (int i = 0; i < r->cases; i++) json_array_append_new(cases, case_json(r, r->chosen[i]));
-  for (int64_t i = 0; i < r->count; i++) json_array_append_new(each, case_json(r, i));
-  json_t *all = json_pack("{s:[ff], s:[ff], s:[ff], s:[ff], s:f, s:f, s:f}", "rho", a->rho[0], a->rho[1], "dice",
-                          a->dice[0], a->dice[1], "lift", a->lift[0], a->lift[1], "enrichment", a->enrichment[0],
-                          a->enrichment[1], "permuted_dice", a->permuted_dice, "permuted_enrichment",
-                          a->permuted_enrichment, "above_chance", a->above_chance);
-  return json_pack("{s:s, s:i, s:f, s:s, s:I, s:o, s:o, s:o}", "score", r->score, "degree", r->degree, "q", r->q,
-                   "adjacency", r->zero_diagonal ? "zero diagonal" : "incidence products", "instances",
-                   (json_int_t)r->count, "population", all, "cases", cases, "each", each);
 }

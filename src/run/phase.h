@@ -47,6 +47,5 @@ typedef struct phase_result {
 dkho_status phase_run(phase_result *out, const neural_operator *o, const dataset *d, int64_t count,
                       const int64_t *sample, pool *threads, const phase_request *request);
 void phase_free(phase_result *r);
-json_t *phase_json(const phase_result *r); /* NULL: no memory */
 
 #endif

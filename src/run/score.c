@@ -20,10 +20,8 @@ struct scorer {
   pool *threads;
   judged_complex first, now; /* now: another complex, while its samples come */
   int64_t room, done;
-  double *value;  /* room × count */
-  double **work;  /* per worker: prediction and target in double, then the metrics' scratch */
-  double *result; /* count */
-  int64_t *counted;
+  double *value; /* room × count */
+  double **work; /* per worker: prediction and target in double, then the metrics' scratch */
   /* of the chunk at hand */
   int complex;
   const metrics *list;
@@ -94,8 +92,7 @@ static dkho_status open_scorer(scorer *s) {
   int64_t widest;
   TRY(survey(s, &scratch, &widest));
   s->count = metrics_count(s->first.list);
-  if (!ARENA_NEW(&s->mem, s->work, pool_width(s->threads)) || !ARENA_NEW(&s->mem, s->value, s->room * s->count) ||
-      !ARENA_NEW(&s->mem, s->result, s->count) || !ARENA_NEW(&s->mem, s->counted, s->count))
+  if (!ARENA_NEW(&s->mem, s->work, pool_width(s->threads)) || !ARENA_NEW(&s->mem, s->value, s->room * s->count))
     return DKHO_E_MEMORY;
   for (int i = 0; i < pool_width(s->threads); i++)
     if (!ARENA_NEW(&s->mem, s->work[i], 2 * (size_t)widest + scratch)) return DKHO_E_MEMORY;
@@ -163,22 +160,22 @@ dkho_status scorer_take(void *ctx, int complex, int64_t count, const int64_t *sa
   return DKHO_OK;
 }
 
-/* null where there is nothing to say. */
-static json_t *figure(double v) {
-  return isfinite(v) ? json_real(v) : json_null();
+dkho_status scorer_result(const scorer *s, score_result *out) {
+  const metrics *list = s->first.list;
+  int error = metrics_find(list, "rel_l2");
+  *out = (score_result){.samples = s->done, .count = s->count};
+  if (!ARENA_NEW(&out->mem, out->info, s->count) || !ARENA_NEW(&out->mem, out->value, s->count) ||
+      !ARENA_NEW(&out->mem, out->counted, s->count) || !ARENA_NEW(&out->mem, out->each, s->done + 1)) {
+    score_free(out);
+    return DKHO_E_MEMORY;
+  }
+  metrics_reduce(list, s->done, s->value, out->value, out->counted);
+  for (int i = 0; i < s->count; i++) out->info[i] = *metrics_at(list, i);
+  for (int64_t i = 0; i < s->done; i++) out->each[i] = s->value[i * s->count + error];
+  return DKHO_OK;
 }
 
-dkho_status scorer_result(const scorer *s, json_t **out) {
-  metrics_reduce(s->first.list, s->done, s->value, s->result, s->counted);
-  json_t *values = json_object(), *counted = json_object(), *each = json_array();
-  for (int i = 0; i < s->count; i++) {
-    const char *key = metrics_at(s->first.list, i)->key;
-    json_object_set_new(values, key, figure(s->result[i]));
-    json_object_set_new(counted, key, json_integer((json_int_t)s->counted[i]));
-  }
-  int error = metrics_find(s->first.list, "rel_l2");
-  for (int64_t i = 0; i < s->done; i++) json_array_append_new(each, figure(s->value[i * s->count + error]));
-  *out = json_pack("{s:I, s:o, s:o, s:o}", "samples", (json_int_t)s->done, "metrics", values, "counted", counted,
-                   "rel_l2_each", each);
-  return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
+void score_free(score_result *r) {
+  arena_free(&r->mem);
+  *r = (score_result){0};
 }

@@ -9,6 +9,7 @@
 #include "la/la.h"
 #include "nn/state.h"
 #include "run/evaluate.h"
+#include "run/result_json.h"
 #include "run/samples.h"
 #include "version.h"
 
@@ -34,7 +35,7 @@ typedef struct trainer {
   optim *opt;
   pool *threads;
   runner *run;
-  judge *judge;
+  evaluator *evaluator;
   real *gradient;
   const int64_t *train, *val;
   int64_t trains, vals;
@@ -339,7 +340,7 @@ static dkho_status end_epoch(trainer *t) {
   double error, lr = lr_at(t->cfg->schedule, t->cfg->lr, &(lr_clock){t->epoch, t->cfg->epochs, 0, steps});
   char path[PATH_LIMIT];
   lr *= lr_warmup(t->epoch * steps, t->cfg->warmup);
-  dkho_status s = judge_rel_l2(t->judge, selected(t), t->vals, t->val, &error);
+  dkho_status s = evaluator_rel_l2(t->evaluator, selected(t), t->vals, t->val, &error);
   if (s == DKHO_E_NONFINITE && t->cfg->skip_nonfinite)
     error = NAN;
   else if (s != DKHO_OK)
@@ -387,15 +388,15 @@ static dkho_status write_result(trainer *t) {
   int64_t count;
   const int64_t *test = dataset_split(t->d, DATA_TEST, &count);
   neural_operator *best = NULL;
-  judge *j = NULL;
-  json_t *scores = NULL;
+  evaluator *j = NULL;
+  score_result found = {0};
   if (!t->best_epoch) return fail(DKHO_E_NONFINITE, "%s: no epoch had a finite validation error", t->dir);
   dkho_status s = operator_load(&best, in_dir(t, "best.st", path), NULL);
-  if (s == DKHO_OK) s = judge_create(&j, best, t->d, t->threads);
-  if (s == DKHO_OK && count) s = judge_metrics(j, best->value, t->cfg->metrics, count, test, &scores, NULL);
+  if (s == DKHO_OK) s = evaluator_create(&j, best, t->d, t->threads);
+  if (s == DKHO_OK && count) s = evaluator_metrics(j, best->value, t->cfg->metrics, count, test, &found, NULL);
   if (s == DKHO_OK) {
     const char *problem = dataset_info(t->d)->problem;
-    json_object_del(scores, "rel_l2_each");
+    json_t *scores = count ? score_json(&found, 0) : NULL;
     json_t *result = json_pack("{s:s, s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:f, s:f, s:o?}", "problem", problem, "target",
                                t->cfg->target, "model", t->o->setup.m->name, "options",
                                options_json(t->o->setup.m->option, t->o->setup.option), "profile",
@@ -405,7 +406,8 @@ static dkho_status write_result(trainer *t) {
     set_variant(result, &t->o->setup);
     s = config_save_json(result, in_dir(t, "result.json", path), 1);
   }
-  judge_free(j);
+  score_free(&found);
+  evaluator_free(j);
   operator_free(best);
   return s;
 }
@@ -455,13 +457,13 @@ static dkho_status prepare(trainer *t) {
       !ARENA_NEW(&t->mem, t->history, t->cfg->epochs * COLUMNS))
     return DKHO_E_MEMORY;
   TRY(runner_create(&t->run, t->o, ENGINE_TRAIN, t->threads));
-  TRY(judge_create(&t->judge, t->o, t->d, t->threads));
+  TRY(evaluator_create(&t->evaluator, t->o, t->d, t->threads));
   return params_slab(t->o->p, &t->gradient);
 }
 
 static void dispose(trainer *t) {
   runner_free(t->run);
-  judge_free(t->judge);
+  evaluator_free(t->evaluator);
   optim_free(t->opt);
   operator_free(t->o);
   mem_free(t->gradient);

@@ -5,7 +5,7 @@
 #include "base/report.h"
 #include "problem/problem.h"
 #include "run/config.h"
-#include "study/subject.h"
+#include "study/measure.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,46 +15,46 @@ enum { SAMPLES = 24, TURNS_MAX = 200, TASKS = 3, WIDTHS = 2 };
 
 static const struct {
   const char *name;
-  dkho_status (*call)(subject *, int64_t);
+  dkho_status (*call)(measured *, int64_t);
   int64_t batch;
   int calls; /* per turn, timed together */
 } tasks[TASKS] = {
-    {"train_ms", subject_train, SUBJECT_BATCH, 1},
-    {"predict1_ms", subject_predict, 1, 8},
-    {"predict16_ms", subject_predict, SUBJECT_BATCH, 1},
+    {"train_ms", measure_train, MEASURE_BATCH, 1},
+    {"predict1_ms", measure_predict, 1, 8},
+    {"predict16_ms", measure_predict, MEASURE_BATCH, 1},
 };
 
 /* Milliseconds per sample. */
 typedef double turn_times[TASKS][TURNS_MAX];
 
-static dkho_status take_turn(subject *s, int turn, turn_times ms) {
-  TRY(subject_peak(s));
+static dkho_status take_turn(measured *s, int turn, turn_times ms) {
+  TRY(measure_peak(s));
   for (int i = 0; i < TASKS; i++) {
-    double start = subject_clock();
+    double start = measure_clock();
     for (int c = 0; c < tasks[i].calls; c++) TRY(tasks[i].call(s, tasks[i].batch));
-    ms[i][turn] = 1e3 * (subject_clock() - start) / (double)(tasks[i].calls * tasks[i].batch);
+    ms[i][turn] = 1e3 * (measure_clock() - start) / (double)(tasks[i].calls * tasks[i].batch);
   }
   return DKHO_OK;
 }
 
 /* Turns for about `seconds` per task and width, three at least, after one that does not count. */
-static dkho_status take_turns(int widths, subject *s, double seconds, turn_times *ms, int *turns) {
+static dkho_status take_turns(int widths, measured *s, double seconds, turn_times *ms, int *turns) {
   for (int w = 0; w < widths; w++) TRY(take_turn(&s[w], 0, ms[w]));
-  double begin = subject_clock();
-  for (*turns = 0; *turns < TURNS_MAX && (*turns < 3 || subject_clock() - begin < seconds * TASKS * widths); ++*turns)
+  double begin = measure_clock();
+  for (*turns = 0; *turns < TURNS_MAX && (*turns < 3 || measure_clock() - begin < seconds * TASKS * widths); ++*turns)
     for (int w = 0; w < widths; w++) TRY(take_turn(&s[w], *turns, ms[w]));
   return DKHO_OK;
 }
 
 /* first: times with one thread, set by its row, by which the others tell their speed-up. */
-static json_t *row_of(const subject *s, int turns, turn_times ms, double *first) {
+static json_t *row_of(const measured *s, int turns, turn_times ms, double *first) {
   double work = runner_work(s->train), time[TASKS];
   json_t *row =
       json_pack("{s:i, s:s, s:I, s:i, s:I}", "threads", pool_width(s->p), "engine", runner_engine(s->train),
                 "parameters", (json_int_t)s->o->p->total, "turns", turns, "train_bytes", (json_int_t)s->train_bytes);
   for (int i = 0; i < TASKS; i++) {
     char name[32];
-    time[i] = subject_median(ms[i], turns); /* sorts: the best comes first */
+    time[i] = measure_median(ms[i], turns); /* sorts: the best comes first */
     if (pool_width(s->p) == 1) first[i] = time[i];
     json_object_set_new(row, tasks[i].name, json_real(time[i]));
     snprintf(name, sizeof name, "%.*s_best_ms", (int)strlen(tasks[i].name) - 3, tasks[i].name);
@@ -70,13 +70,13 @@ static json_t *row_of(const subject *s, int turns, turn_times ms, double *first)
 
 static dkho_status bench_operator(const dataset *d, const neural_operator *o, int threads, double seconds,
                                   const char *name, const char *size, json_t *rows) {
-  subject s[WIDTHS] = {0};
+  measured s[WIDTHS] = {0};
   turn_times *ms;
   int widths = threads > 1 ? WIDTHS : 1, turns = 0;
   double first[TASKS] = {0};
   if (!MEM_NEW(ms, WIDTHS)) return DKHO_E_MEMORY;
   dkho_status st = DKHO_OK;
-  for (int w = 0; st == DKHO_OK && w < widths; w++) st = subject_open(&s[w], d, o, w ? threads : 1, 1);
+  for (int w = 0; st == DKHO_OK && w < widths; w++) st = measure_open(&s[w], d, o, w ? threads : 1, 1);
   if (st == DKHO_OK) st = take_turns(widths, s, seconds, ms, &turns);
   for (int w = 0; st == DKHO_OK && w < widths; w++) {
     json_t *row = row_of(&s[w], turns, ms[w], first);
@@ -84,7 +84,7 @@ static dkho_status bench_operator(const dataset *d, const neural_operator *o, in
     json_object_set_new(row, "size", json_string(size));
     json_array_append_new(rows, row);
   }
-  for (int w = 0; w < widths; w++) subject_close(&s[w]);
+  for (int w = 0; w < widths; w++) measure_close(&s[w]);
   mem_free(ms);
   return st;
 }

@@ -8,7 +8,7 @@
 #include "report/canvas.h"
 #include "report/figure.h"
 #include "run/config.h"
-#include "study/subject.h"
+#include "study/measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -122,20 +122,20 @@ static void stage_close(stage *s) {
 /* Buffers live for one turn only, so that memory is that of the largest size and not of all together. The first call, which
  * makes the pages real, does not count. */
 static dkho_status stage_turn(stage *s, int turn, int threads) {
-  subject u;
-  TRY(subject_open(&u, s->d, s->o, threads, 0));
-  dkho_status st = subject_train(&u, pool_width(u.p) > 1 ? pool_width(u.p) : 1);
-  double spent = 0, work = subject_work();
+  measured u;
+  TRY(measure_open(&u, s->d, s->o, threads, 0));
+  dkho_status st = measure_train(&u, pool_width(u.p) > 1 ? pool_width(u.p) : 1);
+  double spent = 0, work = measure_processor();
   int calls = 0;
   for (; st == DKHO_OK && (calls == 0 || spent < 0.2); calls++) {
-    double start = subject_clock();
-    st = subject_train(&u, SUBJECT_BATCH);
-    spent += subject_clock() - start;
+    double start = measure_clock();
+    st = measure_train(&u, MEASURE_BATCH);
+    spent += measure_clock() - start;
   }
-  s->ms[turn] = 1e3 * spent / (calls * SUBJECT_BATCH);
-  s->work[turn] = 1e3 * (subject_work() - work) / (calls * SUBJECT_BATCH);
+  s->ms[turn] = 1e3 * spent / (calls * MEASURE_BATCH);
+  s->work[turn] = 1e3 * (measure_processor() - work) / (calls * MEASURE_BATCH);
   s->bytes = u.train_bytes;
-  subject_close(&u);
+  measure_close(&u);
   return st;
 }
 
@@ -167,10 +167,10 @@ static dkho_status draw_scaling(const char *path, int force, const char *name, c
 }
 
 static json_t *row_of(stage *s, int turns) {
-  double ms = subject_median(s->ms, turns), each = 1e3 / (double)s->simplices;
+  double ms = measure_median(s->ms, turns), each = 1e3 / (double)s->simplices;
   return json_pack("{s:I, s:f, s:f, s:f, s:f, s:I}", "simplices", (json_int_t)s->simplices, "train_ms", ms,
                    "train_us_per_simplex", ms * each, "train_best_us_per_simplex", s->ms[0] * each,
-                   "processor_us_per_simplex", subject_median(s->work, turns) * each, "train_bytes",
+                   "processor_us_per_simplex", measure_median(s->work, turns) * each, "train_bytes",
                    (json_int_t)s->bytes);
 }
 
@@ -218,7 +218,7 @@ dkho_status bench_scaling(const char *size, int64_t largest, int turns, int thre
   for (int i = 0; i < STAGES; i++) stage_close(&s[i]);
   mem_free(s);
   if (st == DKHO_OK)
-    *out = json_pack("{s:s, s:i, s:i, s:i, s:O}", "version", dkho_version(), "threads", threads, "batch", SUBJECT_BATCH,
+    *out = json_pack("{s:s, s:i, s:i, s:i, s:O}", "version", dkho_version(), "threads", threads, "batch", MEASURE_BATCH,
                      "turns", turns, "rows", rows);
   json_decref(rows);
   return st == DKHO_OK && !*out ? fail(DKHO_E_MEMORY, "no memory for a JSON object") : st;

@@ -29,28 +29,28 @@ dkho_status card_file(const char *model, json_t **out) {
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
 
-static const char *text_or(const json_t *o, const char *key, const char *otherwise) {
+static const char *text_member_or(const json_t *o, const char *key, const char *otherwise) {
   const char *s = json_string_value(json_object_get(o, key));
   return s ? s : otherwise;
 }
 
-static const char *text(const json_t *o, const char *key) {
-  return text_or(o, key, "-");
+static const char *text_member(const json_t *o, const char *key) {
+  return text_member_or(o, key, "-");
 }
 
-static double number(const json_t *o, const char *key) {
+static double number_member(const json_t *o, const char *key) {
   const json_t *v = json_object_get(o, key);
   return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
 /* The row to compare with that comes closest. */
-static const json_t *closest(const json_t *card, double *error) {
+static const json_t *closest_reference(const json_t *card, double *error) {
   const json_t *best = NULL;
   json_t *row;
   size_t i;
   *error = NAN;
   json_array_foreach(json_object_get(json_object_get(card, "honest"), "rows"), i, row) {
-    double here = number(json_object_get(row, "metrics"), "rel_l2");
+    double here = number_member(json_object_get(row, "metrics"), "rel_l2");
     if (best && !(here < *error)) continue;
     *error = here;
     best = row;
@@ -61,19 +61,20 @@ static const json_t *closest(const json_t *card, double *error) {
 static dkho_status add_card(table *t, const char *name, const json_t *card) {
   const json_t *training = json_object_get(card, "training"), *config = json_object_get(training, "config");
   double error;
-  const json_t *other = closest(card, &error);
+  const json_t *other = closest_reference(card, &error);
   TRY(table_add(t, name));
-  TRY(table_addf(t, "%s %s", text(json_object_get(training, "data"), "problem"), text(config, "target")));
-  TRY(table_addf(t, "%.0f", number(training, "parameters")));
-  TRY(table_addf(t, "%s, %s", text_or(config, "optimizer", optim_name(OPTIM_ADAMW)),
-                 text_or(config, "schedule", lr_name(LR_COSINE))));
-  TRY(table_addf(t, "%.0f (best %.0f)", number(training, "epochs"), number(training, "best_epoch")));
-  TRY(table_addf(t, "%.0f", number(training, "seconds") / 60));
-  TRY(table_addf(t, "%.4f", number(training, "val_rel_l2")));
-  TRY(table_addf(t, "%.4f", number(json_object_get(json_object_get(training, "test"), "metrics"), "rel_l2")));
-  TRY(other ? table_addf(t, error < 1e-3 ? "%.0e (%s)" : "%.4f (%s)", error, text(other, "name")) : table_add(t, "-"));
-  TRY(table_addf(t, "%.0f", number(json_object_get(card, "file"), "bytes") / 1000));
-  return table_add(t, text(json_object_get(card, "file"), "hash"));
+  TRY(table_addf(t, "%s %s", text_member(json_object_get(training, "data"), "problem"), text_member(config, "target")));
+  TRY(table_addf(t, "%.0f", number_member(training, "parameters")));
+  TRY(table_addf(t, "%s, %s", text_member_or(config, "optimizer", optim_name(OPTIM_ADAMW)),
+                 text_member_or(config, "schedule", lr_name(LR_COSINE))));
+  TRY(table_addf(t, "%.0f (best %.0f)", number_member(training, "epochs"), number_member(training, "best_epoch")));
+  TRY(table_addf(t, "%.0f", number_member(training, "seconds") / 60));
+  TRY(table_addf(t, "%.4f", number_member(training, "val_rel_l2")));
+  TRY(table_addf(t, "%.4f", number_member(json_object_get(json_object_get(training, "test"), "metrics"), "rel_l2")));
+  TRY(other ? table_addf(t, error < 1e-3 ? "%.0e (%s)" : "%.4f (%s)", error, text_member(other, "name"))
+            : table_add(t, "-"));
+  TRY(table_addf(t, "%.0f", number_member(json_object_get(card, "file"), "bytes") / 1000));
+  return table_add(t, text_member(json_object_get(card, "file"), "hash"));
 }
 
 static int is_card(const struct dirent *e) {
@@ -81,7 +82,7 @@ static int is_card(const struct dirent *e) {
   return n > 5 && strcmp(e->d_name + n - 5, ".json") == 0;
 }
 
-static dkho_status fill(table *t, const char *dir) {
+static dkho_status fill_index(table *t, const char *dir) {
   struct dirent **list = NULL;
   int n = scandir(dir, &list, is_card, alphasort);
   dkho_status s = n < 0 ? fail(DKHO_E_IO, "%s: cannot be listed", dir) : DKHO_OK;
@@ -145,7 +146,7 @@ dkho_status card_index(const char *model) {
   if (!index_is_ours(path)) return fail(DKHO_E_EXISTS, "%s: was written by somebody else; it is kept", path);
   table *t = NULL;
   TRY(table_open(&t, COLUMNS, "llrlrrrrrrl", head));
-  dkho_status s = fill(t, dir);
+  dkho_status s = fill_index(t, dir);
   if (s == DKHO_OK) s = write_index(path, t);
   table_close(t);
   return s;

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "problem/problem.h"
-#include "run/honest.h"
-#include "study/subject.h"
+#include "run/result_json.h"
+#include "study/measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static dkho_status time_rounds(dkho_status (*round_of_work)(void *ctx), void *ct
     spent[rounds] = clock_now() - start;
     sum += spent[rounds++];
   }
-  *seconds = subject_median(spent, rounds);
+  *seconds = measure_median(spent, rounds);
   return DKHO_OK;
 }
 
@@ -103,7 +103,7 @@ typedef struct predict_job {
 
 static dkho_status predict_round(void *ctx) {
   const predict_job *j = ctx;
-  return judge_predict(j->r->j, j->r->o->value, j->count, j->sample, NULL, drop, NULL);
+  return evaluator_predict(j->r->j, j->r->o->value, j->count, j->sample, NULL, drop, NULL);
 }
 
 /* Seconds per sample, predicting 16 of the test split at a time. */
@@ -148,17 +148,20 @@ dkho_status cost_compare(const opened *r, const char *run, json_t *classical, js
 dkho_status cost_and_rows(const char *run, const char *data, int threads, json_t **out) {
   opened r = {0};
   json_t *rows = NULL, *classical = NULL, *cost = NULL;
+  references found = {0};
   *out = NULL;
   dkho_status s;
   TRY_GOTO(opened_model(&r, run, data, threads));
   const problem *p = problem_named(dataset_info(r.d)->problem);
-  TRY_GOTO(honest_rows(r.d, r.cfg.request.target, r.cfg.metrics, r.cfg.train_samples, DATA_TEST, p ? p->turn : 0,
-                       r.threads, &rows));
+  TRY_GOTO(reference_rows(r.d, r.cfg.request.target, r.cfg.metrics, r.cfg.train_samples, DATA_TEST, p ? p->turn : 0,
+                          r.threads, &found));
   TRY_GOTO(cost_classical(r.d, r.threads, &classical));
   TRY_GOTO(cost_compare(&r, run, classical, &cost));
+  rows = references_json(&found);
   *out = json_pack("{s:s, s:O, s:O}", "target", r.cfg.target, "rows", rows, "cost", cost);
   if (!*out) s = fail(DKHO_E_MEMORY, "no memory for a JSON object");
 done:
+  references_free(&found);
   json_decref(rows);
   json_decref(classical);
   json_decref(cost);

@@ -42,11 +42,11 @@ dkho_status opened_model(opened *r, const char *run, const char *data, int threa
     TRY(operator_matches(r->o, r->d));
   }
   TRY(pool_create(&r->threads, threads));
-  return judge_create(&r->j, r->o, r->d, r->threads);
+  return evaluator_create(&r->j, r->o, r->d, r->threads);
 }
 
 void opened_close(opened *r) {
-  judge_free(r->j);
+  evaluator_free(r->j);
   pool_free(r->threads);
   operator_free(r->o);
   config_free(&r->cfg);
@@ -74,7 +74,7 @@ dkho_status opened_compatibility(const char *lower, const char *upper, const cha
     goto done;
   }
   TRY_GOTO(opened_split(&a, split, &sample, &count));
-  s = judge_pair(a.j, b.j, count, sample, out);
+  s = evaluator_pair(a.j, b.j, count, sample, out);
 done:
   opened_close(&a);
   opened_close(&b);
@@ -104,7 +104,7 @@ dkho_status opened_phase(opened *r, int64_t limit, const phase_request *request,
   if (limit < 0) return fail(DKHO_E_INPUT, "limit: found %lld, expected ≥ 0", (long long)limit);
   if (limit > 0 && limit < count) count = limit;
   replay p = {r, 0};
-  TRY(judge_predict(r->j, r->o->value, 1, sample, NULL, note_error, &p));
+  TRY(evaluator_predict(r->j, r->o->value, 1, sample, NULL, note_error, &p));
   const problem *of = problem_named(dataset_info(r->d)->problem);
   const problem_phase *known = of && of->phase && of->phase->degree == target->degree ? of->phase : NULL;
   phase_rule rule = known ? (phase_rule){known->up, known->down, known->last, known->q} : (phase_rule){0};

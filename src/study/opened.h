@@ -13,7 +13,7 @@ typedef struct opened {
   run_config cfg;
   neural_operator *o; /* the selected model */
   pool *threads;
-  judge *j;
+  evaluator *j;
 } opened;
 
 /* Data and configuration alone; data NULL: the path that the run remembers. A model file needs data, and is loaded. */
@@ -28,7 +28,7 @@ dkho_status opened_split(const opened *r, const char *split, const int64_t **sam
  * data, after checking that the recorded model is the one that predicts. */
 dkho_status opened_phase(opened *r, int64_t limit, const phase_request *request, phase_result *out);
 /* Mean over the samples of a split of how far two runs on the same data, targets of degree k and k+1, contradict each other:
- * judge_pair. */
+ * evaluator_pair. */
 dkho_status opened_compatibility(const char *lower, const char *upper, const char *data, const char *split, int threads,
                                  double *out);
 

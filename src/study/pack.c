@@ -3,7 +3,7 @@
 #include "study/pack.h"
 
 #include "problem/problem.h"
-#include "run/metrics.h"
+#include "run/result_json.h"
 #include "study/card.h"
 #include "study/cost.h"
 
@@ -27,7 +27,7 @@ static dkho_status origin(const data_info *info, const problem **p, char resolut
 }
 
 /* Moves the arrays of a benchmark to the fields of a description, which may be in another order. */
-static dkho_status assign(const problem *p, problem_parts *made, const data_spec *spec, oper_parts *out) {
+static dkho_status assign(const problem *p, problem_parts *made, const data_spec *spec, packed_geometry *out) {
   if (!MEM_NEW(out->fixed, spec->fields)) return DKHO_E_MEMORY;
   out->fields = spec->fields;
   for (int i = 0; i < spec->fields; i++) {
@@ -47,7 +47,7 @@ static dkho_status assign(const problem *p, problem_parts *made, const data_spec
   return DKHO_OK;
 }
 
-dkho_status pack_rebuild(const data_spec *spec, oper_parts *out) {
+dkho_status pack_rebuild(const data_spec *spec, packed_geometry *out) {
   const problem *p;
   char resolution[16];
   problem_state *state = NULL;
@@ -251,14 +251,18 @@ static dkho_status load_part(const char *run, const char *name, json_t **out) {
 static dkho_status check_numbers(opened *r, json_t **out) {
   const int64_t *sample;
   int64_t count;
-  json_t *scores = NULL, *numbers = json_array();
+  score_result scores = {0};
+  json_t *numbers = json_array(), *found = NULL;
   dkho_status s = opened_split(r, "test", &sample, &count);
   if (count > CHECKS) count = CHECKS;
-  if (s == DKHO_OK) s = judge_metrics(r->j, r->o->value, r->cfg.metrics, count, sample, &scores, NULL);
+  if (s == DKHO_OK) s = evaluator_metrics(r->j, r->o->value, r->cfg.metrics, count, sample, &scores, NULL);
   for (int64_t i = 0; s == DKHO_OK && i < count; i++) json_array_append_new(numbers, json_integer(sample[i]));
-  if (s == DKHO_OK)
-    *out = json_pack("{s:O, s:O}", "samples", numbers, "rel_l2", json_object_get(scores, "rel_l2_each"));
-  json_decref(scores);
+  if (s == DKHO_OK) {
+    found = score_json(&scores, 1);
+    *out = json_pack("{s:O, s:O}", "samples", numbers, "rel_l2", json_object_get(found, "rel_l2_each"));
+  }
+  score_free(&scores);
+  json_decref(found);
   json_decref(numbers);
   return s == DKHO_OK && !*out ? fail(DKHO_E_MEMORY, "no memory for a JSON object") : s;
 }

@@ -181,7 +181,7 @@ static dkho_status predict(filler *f) {
   if (!f->r) return DKHO_OK;
   if (!ARENA_NEW(&f->mem, list, f->samples)) return DKHO_E_MEMORY;
   for (int i = 0; i < f->samples; i++) list[i] = f->at[i].sample;
-  return judge_predict(f->r->j, f->r->o->value, f->samples, list, NULL, keep_prediction, f);
+  return evaluator_predict(f->r->j, f->r->o->value, f->samples, list, NULL, keep_prediction, f);
 }
 
 static dkho_status put_values(filler *f) {

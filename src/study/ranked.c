@@ -46,7 +46,7 @@ dkho_status ranked_find(ranked *k, const opened *r, const char *split) {
       !ARENA_NEW(&k->mem, k->error, k->count))
     return DKHO_E_MEMORY;
   TRY(dataset_prove(r->d, r->o->target, k->count, list));
-  TRY(judge_predict(r->j, r->o->value, k->count, list, "predicting", collect_errors, &c));
+  TRY(evaluator_predict(r->j, r->o->value, k->count, list, "predicting", collect_errors, &c));
   qsort(c.entry, (size_t)k->count, sizeof *c.entry, by_error);
   for (int64_t i = 0; i < k->count; i++) k->sample[i] = c.entry[i].sample, k->error[i] = c.entry[i].error;
   while (k->error[0] >= 0 && k->error[k->count - 1] < 0) k->count--;

@@ -73,7 +73,7 @@ dkho_status row_predicted(const dataset *d, const opened *r, int64_t sample, con
   TRY(row_values(d, target, sample, mem, h, row));
   const mesh_field *y = &row->reference;
   keeper k = {mem, row->c->n[y->degree] * y->channels, dataset_value(d, target, sample), 0, NULL};
-  TRY(judge_predict(r->j, r->o->value, 1, &sample, NULL, keep_prediction, &k));
+  TRY(evaluator_predict(r->j, r->o->value, 1, &sample, NULL, keep_prediction, &k));
   if (!ARENA_NEW(mem, note, NOTE)) return DKHO_E_MEMORY;
   int used = snprintf(note, NOTE, "%s%ssample %lld", what ? what : "", what ? ": " : "", (long long)sample);
   if (k.error >= 0) snprintf(note + used, (size_t)(NOTE - used), ", RelL2 %.4f", k.error);

@@ -2,7 +2,7 @@
 #include "study/study.h"
 
 #include "base/report.h"
-#include "run/pace.h"
+#include "run/estimate.h"
 #include "run/train.h"
 
 #include <stdio.h>
@@ -142,7 +142,7 @@ static int64_t epochs_done(const study_run *r) {
   return lines > 0 ? lines - 1 : 0;
 }
 
-static void span(double seconds, char out[32]) {
+static void span_text(double seconds, char out[32]) {
   if (seconds < 100)
     snprintf(out, 32, "%.0f s", seconds);
   else if (seconds < 6000)
@@ -152,7 +152,7 @@ static void span(double seconds, char out[32]) {
 }
 
 /* Measures one step of every run that is not finished, and says what all of it will take. */
-static dkho_status estimate(study *s) {
+static dkho_status announce_time(study *s) {
   int64_t trains, vals, left = 0;
   double seconds = 0;
   char text[32];
@@ -167,13 +167,13 @@ static dkho_status estimate(study *s) {
     double step = 0;
     train_options(s, r, &o);
     dkho_status st = config_resolve(&cfg, s->d, s->data, &o);
-    if (st == DKHO_OK) st = pace_measure(&step, s->d, &cfg, s->threads);
-    seconds += pace_total(step, cfg.epochs - epochs_done(r), trains, vals);
+    if (st == DKHO_OK) st = estimate_step(&step, s->d, &cfg, s->threads);
+    seconds += estimate_run(step, cfg.epochs - epochs_done(r), trains, vals);
     config_free(&cfg);
     TRY(st);
     left++;
   }
-  span(seconds, text);
+  span_text(seconds, text);
   if (left)
     report_log("%s, budget %s: %lld of %d runs to train on %lld samples, about %s", s->p->name, s->budget.name,
                (long long)left, s->runs, (long long)trains, text);
@@ -236,17 +236,17 @@ static dkho_status study_do(study *s) {
   TRY(pool_create(&s->threads, s->o->threads));
   TRY(make_data(s));
   TRY(study_check_sample(s));
-  TRY(estimate(s));
+  TRY(announce_time(s));
   TRY(train_all(s));
   TRY(stop_asked(s));
-  dkho_status st = study_judge(s, &result);
+  dkho_status st = study_results(s, &result);
   if (st == DKHO_OK) st = study_figures(s, result);
   json_decref(result);
   return st;
 }
 
 /* The results of every problem that the folder has. */
-static dkho_status gather(const char *dir, json_t **out) {
+static dkho_status gather_results(const char *dir, json_t **out) {
   *out = json_array();
   dkho_status s = DKHO_OK;
   for (int i = 0; s == DKHO_OK && i < problem_count(); i++) {
@@ -277,7 +277,7 @@ dkho_status study_reproduce(const char *name, const char *dir, const dkho_reprod
   if (!all) st = reproduce_one(name, dir, o);
   for (int i = 0; all && st == DKHO_OK && i < problem_count(); i++)
     if (problem_at(i)->paper) st = reproduce_one(problem_at(i)->name, dir, o);
-  if (st == DKHO_OK) st = gather(dir, out);
+  if (st == DKHO_OK) st = gather_results(dir, out);
   if (st == DKHO_OK) st = study_tables(dir, *out);
   return st;
 }

@@ -59,7 +59,7 @@ const study_run *study_main_run(const study *s, const char *target);
 int study_full_runs(const study *s, const char *target);
 
 /* What is missing of the judgements of the trained runs; the whole as one object, also in result.json. */
-dkho_status study_judge(study *s, json_t **result);
+dkho_status study_results(study *s, json_t **result);
 /* table.md, table.csv and result.json in `root` from the result objects of its problems (an array). */
 dkho_status study_tables(const char *root, json_t *problems);
 
@@ -75,7 +75,7 @@ dkho_status study_tables(const char *root, json_t *problems);
 dkho_status study_check_figures(const study *s);
 dkho_status study_check_sample(const study *s);    /* with the data there: refuses a sample that no figure can show */
 int study_draws(const study *s, const char *name); /* it has the figure, and it is wanted */
-/* All but the phase; result: of study_judge. */
+/* All but the phase; result: of study_results. */
 dkho_status study_figures(const study *s, const json_t *result);
 dkho_status study_training_figure(const study *s);
 dkho_status study_ablation_figure(const study *s, const json_t *result);

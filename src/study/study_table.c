@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *text(const json_t *o, const char *key) {
+static const char *text_member(const json_t *o, const char *key) {
   const char *s = json_string_value(json_object_get(o, key));
   return s ? s : "";
 }
 
-static double number(const json_t *o, const char *key) {
+static double number_member(const json_t *o, const char *key) {
   const json_t *v = json_object_get(o, key);
   return json_is_number(v) ? json_number_value(v) : NAN;
 }
@@ -32,9 +32,9 @@ static void figure_text(const json_t *value, char out[32]) {
 }
 
 /* Where a row's figures come from; what was trained says how long. */
-static void origin(const json_t *row, char out[64]) {
-  double epochs = number(row, "epochs");
-  if (strcmp(text(row, "source"), "paper") == 0)
+static void row_source(const json_t *row, char out[64]) {
+  double epochs = number_member(row, "epochs");
+  if (strcmp(text_member(row, "source"), "paper") == 0)
     snprintf(out, 64, "paper");
   else if (isfinite(epochs))
     snprintf(out, 64, "ours, %.0f epochs", epochs);
@@ -58,13 +58,13 @@ static dkho_status fill_target(table *t, const json_t *target) {
   json_t *row, *metric;
   json_array_foreach(json_object_get(target, "rows"), i, row) {
     char from[64], cell[32];
-    origin(row, from);
-    TRY(table_add(t, text(row, "name")));
+    row_source(row, from);
+    TRY(table_add(t, text_member(row, "name")));
     TRY(table_add(t, from));
-    double parameters = number(row, "parameters");
+    double parameters = number_member(row, "parameters");
     TRY(isfinite(parameters) ? table_addf(t, "%.0f", parameters) : table_add(t, "-"));
     json_array_foreach(json_object_get(target, "metrics"), k, metric) {
-      figure_text(json_object_get(json_object_get(row, "metrics"), text(metric, "key")), cell);
+      figure_text(json_object_get(json_object_get(row, "metrics"), text_member(metric, "key")), cell);
       TRY(table_add(t, cell));
     }
   }
@@ -79,15 +79,15 @@ static dkho_status target_table(file_out *f, const json_t *whole, const json_t *
   json_t *metric;
   json_array_foreach(json_object_get(target, "metrics"), i, metric) {
     if (columns == COLUMNS_MAX) break;
-    snprintf(titles[columns], sizeof titles[columns], "%s %s", text(metric, "title"),
-             number(metric, "better") > 0 ? "↑" : "↓");
+    snprintf(titles[columns], sizeof titles[columns], "%s %s", text_member(metric, "title"),
+             number_member(metric, "better") > 0 ? "↑" : "↓");
     head[columns] = titles[columns];
     align[columns++] = 'r';
   }
   align[columns] = 0;
   table *t = NULL;
-  TRY(file_printf(f, "### %s C%d: `%s`\n\n", text(whole, "problem"), (int)number(target, "degree"),
-                  text(target, "target")));
+  TRY(file_printf(f, "### %s C%d: `%s`\n\n", text_member(whole, "problem"), (int)number_member(target, "degree"),
+                  text_member(target, "target")));
   dkho_status s = table_open(&t, columns, align, head);
   if (s == DKHO_OK) s = fill_target(t, target);
   if (s == DKHO_OK) s = put_table(f, t);
@@ -103,17 +103,17 @@ static dkho_status fill_training(table *t, const json_t *target) {
     const json_t *how = json_object_get(row, "training");
     char cell[32];
     if (!how) continue;
-    TRY(table_add(t, text(target, "target")));
-    TRY(table_add(t, text(row, "name")));
-    TRY(table_addf(t, "%s, %s, lr %g, batch %.0f", text(how, "optimizer"), text(how, "schedule"), number(how, "lr"),
-                   number(how, "batch")));
-    TRY(table_addf(t, "%.0f (best %.0f)", number(row, "epochs"), number(row, "best_epoch")));
-    TRY(table_addf(t, "%.0f", number(row, "seconds") / 60));
+    TRY(table_add(t, text_member(target, "target")));
+    TRY(table_add(t, text_member(row, "name")));
+    TRY(table_addf(t, "%s, %s, lr %g, batch %.0f", text_member(how, "optimizer"), text_member(how, "schedule"),
+                   number_member(how, "lr"), number_member(how, "batch")));
+    TRY(table_addf(t, "%.0f (best %.0f)", number_member(row, "epochs"), number_member(row, "best_epoch")));
+    TRY(table_addf(t, "%.0f", number_member(row, "seconds") / 60));
     figure_text(json_object_get(row, "val_rel_l2"), cell);
     TRY(table_add(t, cell));
     figure_text(json_object_get(json_object_get(row, "metrics"), "rel_l2"), cell);
     TRY(table_add(t, cell));
-    double fall = number(how, "late_fall");
+    double fall = number_member(how, "late_fall");
     TRY(isfinite(fall) ? table_addf(t, "%.1f %%", 100 * fall) : table_add(t, "-"));
   }
   return DKHO_OK;
@@ -128,7 +128,7 @@ static dkho_status training_table(file_out *f, const json_t *whole) {
   TRY(file_printf(f,
                   "### %s: training\n\nThe last column is the share of the validation error that the last tenth of the "
                   "epochs removed; see the training curves.\n\n",
-                  text(whole, "problem")));
+                  text_member(whole, "problem")));
   dkho_status s = table_open(&t, 8, "lllrrrrr", head);
   json_array_foreach(json_object_get(whole, "targets"), i, target)
     if (s == DKHO_OK) s = fill_training(t, target);
@@ -144,12 +144,12 @@ static dkho_status fill_cost(table *t, const json_t *target) {
   json_array_foreach(json_object_get(target, "rows"), i, row) {
     const json_t *cost = json_object_get(row, "cost"), *even = json_object_get(cost, "break_even_solves");
     if (!cost) continue;
-    TRY(table_add(t, text(target, "target")));
-    TRY(table_add(t, text(row, "name")));
-    TRY(table_addf(t, "%.1f", number(row, "seconds")));
-    TRY(table_addf(t, "%.3f", 1e3 * number(row, "seconds_per_training_sample")));
-    TRY(table_addf(t, "%.3f", 1e3 * number(cost, "learned_seconds_per_sample")));
-    TRY(table_addf(t, "%.3f", 1e3 * number(json_object_get(cost, "classical"), "seconds_per_sample")));
+    TRY(table_add(t, text_member(target, "target")));
+    TRY(table_add(t, text_member(row, "name")));
+    TRY(table_addf(t, "%.1f", number_member(row, "seconds")));
+    TRY(table_addf(t, "%.3f", 1e3 * number_member(row, "seconds_per_training_sample")));
+    TRY(table_addf(t, "%.3f", 1e3 * number_member(cost, "learned_seconds_per_sample")));
+    TRY(table_addf(t, "%.3f", 1e3 * number_member(json_object_get(cost, "classical"), "seconds_per_sample")));
     if (json_is_integer(even))
       TRY(table_addf(t, "%lld", (long long)json_integer_value(even)));
     else
@@ -170,8 +170,8 @@ static dkho_status cost_table(file_out *f, const json_t *whole) {
       "### %s: cost with %d threads\n\nA classical solve gives all targets at once, after %.3g s of set-up for "
       "the mesh; a prediction gives one. Times of training hold a look at the validation samples after every "
       "epoch.\n\n",
-      text(whole, "problem"), (int)number(whole, "threads"),
-      number(json_object_get(whole, "classical"), "setup_seconds")));
+      text_member(whole, "problem"), (int)number_member(whole, "threads"),
+      number_member(json_object_get(whole, "classical"), "setup_seconds")));
   dkho_status s = table_open(&t, 7, "llrrrrr", head);
   json_array_foreach(json_object_get(whole, "targets"), i, target)
     if (s == DKHO_OK) s = fill_cost(t, target);
@@ -199,8 +199,9 @@ static dkho_status phase_table(file_out *f, const json_t *whole) {
   const json_t *phase = json_object_get(whole, "phase"), *printed = json_object_get(phase, "paper");
   table *t = NULL;
   if (!json_object_get(phase, "population")) return DKHO_OK;
-  TRY(file_printf(f, "### %s: phase diagnostic\n\nRun `%s`, %s, q = %g, %d instances.\n\n", text(whole, "problem"),
-                  text(phase, "run"), text(phase, "score"), number(phase, "q"), (int)number(phase, "instances")));
+  TRY(file_printf(f, "### %s: phase diagnostic\n\nRun `%s`, %s, q = %g, %d instances.\n\n",
+                  text_member(whole, "problem"), text_member(phase, "run"), text_member(phase, "score"),
+                  number_member(phase, "q"), (int)number_member(phase, "instances")));
   dkho_status s = table_open(&t, 7, "lrrrrrr", head);
   if (s == DKHO_OK && printed) s = phase_row(t, "paper", printed);
   if (s == DKHO_OK) s = phase_row(t, "ours", json_object_get(phase, "population"));
@@ -215,7 +216,8 @@ static dkho_status pair_lines(file_out *f, const json_t *whole) {
   json_t *p;
   json_array_foreach(json_object_get(whole, "pairs"), i, p)
     TRY(file_printf(f, "The %s models of `%s` and `%s` contradict each other by %.4f (mean of |d u - w| / |w|).\n\n",
-                    text(p, "size"), text(p, "lower"), text(p, "upper"), number(p, "value")));
+                    text_member(p, "size"), text_member(p, "lower"), text_member(p, "upper"),
+                    number_member(p, "value")));
   return DKHO_OK;
 }
 
@@ -224,13 +226,14 @@ static dkho_status problem_section(file_out *f, const json_t *whole) {
   size_t i;
   json_t *target;
   TRY(file_printf(f, "## %s\n\nBudget %s: %s resolution, %d training, %d validation, %d test samples, ",
-                  text(whole, "problem"), text(whole, "budget"), text(whole, "resolution"),
-                  (int)number(samples, "train"), (int)number(samples, "val"), (int)number(samples, "test")));
-  TRY(number(whole, "epochs") > 0 ? file_printf(f, "%d epochs", (int)number(whole, "epochs"))
-                                  : file_printf(f, "the recipe's epochs"));
-  if (number(whole, "batch") > 0) TRY(file_printf(f, " in batches of %d", (int)number(whole, "batch")));
+                  text_member(whole, "problem"), text_member(whole, "budget"), text_member(whole, "resolution"),
+                  (int)number_member(samples, "train"), (int)number_member(samples, "val"),
+                  (int)number_member(samples, "test")));
+  TRY(number_member(whole, "epochs") > 0 ? file_printf(f, "%d epochs", (int)number_member(whole, "epochs"))
+                                         : file_printf(f, "the recipe's epochs"));
+  if (number_member(whole, "batch") > 0) TRY(file_printf(f, " in batches of %d", (int)number_member(whole, "batch")));
   TRY(file_printf(f, ", seed %d, dkho %s. Rows marked paper are printed figures, from the authors' own data.\n\n",
-                  (int)number(whole, "seed"), text(whole, "version")));
+                  (int)number_member(whole, "seed"), text_member(whole, "version")));
   json_array_foreach(json_object_get(whole, "targets"), i, target) TRY(target_table(f, whole, target));
   TRY(training_table(f, whole));
   TRY(pair_lines(f, whole));
@@ -259,15 +262,16 @@ static dkho_status fill_csv(table *t, const json_t *whole, const json_t *target)
   json_t *row, *value;
   const char *key;
   json_array_foreach(json_object_get(target, "rows"), i, row) {
-    int paper = strcmp(text(row, "source"), "paper") == 0;
+    int paper = strcmp(text_member(row, "source"), "paper") == 0;
     json_object_foreach(json_object_get(row, "metrics"), key, value) {
-      TRY(table_add(t, text(whole, "problem")));
-      TRY(table_add(t, text(target, "target")));
-      TRY(table_addf(t, "%d", (int)number(target, "degree")));
-      TRY(table_add(t, text(row, "name")));
-      TRY(table_add(t, text(row, "source")));
-      TRY(table_add(t, paper ? "paper" : text(whole, "budget")));
-      TRY(json_object_get(row, "parameters") ? table_addf(t, "%.0f", number(row, "parameters")) : table_add(t, NULL));
+      TRY(table_add(t, text_member(whole, "problem")));
+      TRY(table_add(t, text_member(target, "target")));
+      TRY(table_addf(t, "%d", (int)number_member(target, "degree")));
+      TRY(table_add(t, text_member(row, "name")));
+      TRY(table_add(t, text_member(row, "source")));
+      TRY(table_add(t, paper ? "paper" : text_member(whole, "budget")));
+      TRY(json_object_get(row, "parameters") ? table_addf(t, "%.0f", number_member(row, "parameters"))
+                                             : table_add(t, NULL));
       TRY(table_add(t, key));
       TRY(json_is_number(value) ? table_addf(t, "%.9g", json_number_value(value)) : table_add(t, NULL));
     }

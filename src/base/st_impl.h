@@ -1,6 +1,6 @@
-/* st_priv.h: what the files of the container share among themselves; nobody else includes it. */
-#ifndef BASE_ST_PRIV_H
-#define BASE_ST_PRIV_H
+/* st_impl.h: what the files of the container share among themselves; nobody else includes it. */
+#ifndef BASE_ST_IMPL_H
+#define BASE_ST_IMPL_H
 
 #include "base/st.h"
 

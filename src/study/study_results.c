@@ -1,9 +1,9 @@
-/* study_judge.c: the judgements of a study, part by part, and their sum. */
+/* study_results.c: the results of a study, part by part, and their sum. */
 #include "study/study.h"
 
 #include "study/cost.h"
 #include "base/report.h"
-#include "run/honest.h"
+#include "run/result_json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 /* A part made by `make` unless its file is there; `again`: all the same. */
 typedef dkho_status (*part_maker)(study *s, const void *what, json_t **out);
-static dkho_status part(study *s, const char *path, int again, part_maker make, const void *what, json_t **out) {
+static dkho_status kept_part(study *s, const char *path, int again, part_maker make, const void *what, json_t **out) {
   *out = NULL;
   if (!again && file_exists(path)) return config_load_json(path, out);
   dkho_status st = make(s, what, out);
@@ -25,11 +25,13 @@ static dkho_status part(study *s, const char *path, int again, part_maker make, 
 
 /* ---- rows to compare with ---- */
 
-static dkho_status make_honest(study *s, const void *what, json_t **out) {
+static dkho_status make_references(study *s, const void *what, json_t **out) {
   const data_recipe *r = what;
-  json_t *rows = NULL;
+  references found;
   report_log("%s: trivial predictors and linear regression for %s", s->p->name, r->target);
-  TRY(honest_rows(s->d, dataset_find(s->d, r->target), r->metrics, 0, DATA_TEST, s->p->turn, s->threads, &rows));
+  TRY(reference_rows(s->d, dataset_find(s->d, r->target), r->metrics, 0, DATA_TEST, s->p->turn, s->threads, &found));
+  json_t *rows = references_json(&found);
+  references_free(&found);
   *out = json_pack("{s:o}", "rows", rows);
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
@@ -214,7 +216,7 @@ static dkho_status add_run_row(study *s, const study_run *r, json_t *classical, 
   TRY(config_load_json(path, &result));
   snprintf(path, sizeof path, "%.*s/cost.json", PATH_LIMIT - 64, r->dir);
   cost_of what = {r, json_object_size(classical) ? classical : NULL};
-  dkho_status st = part(s, path, 0, make_cost, &what, &cost);
+  dkho_status st = kept_part(s, path, 0, make_cost, &what, &cost);
   if (st == DKHO_OK) st = training_of(r, &how);
   if (st == DKHO_OK) {
     json_t *row =
@@ -233,11 +235,11 @@ static dkho_status add_run_row(study *s, const study_run *r, json_t *classical, 
   return st;
 }
 
-static dkho_status add_honest_rows(study *s, const data_recipe *r, json_t *rows) {
+static dkho_status add_reference_rows(study *s, const data_recipe *r, json_t *rows) {
   char name[128], path[PATH_LIMIT];
   json_t *found = NULL, *row;
   snprintf(name, sizeof name, "honest-%.60s.json", r->target);
-  TRY(part(s, study_path(s, name, path), 0, make_honest, r, &found));
+  TRY(kept_part(s, study_path(s, name, path), 0, make_references, r, &found));
   size_t i;
   json_array_foreach(json_object_get(found, "rows"), i, row) {
     json_object_set_new(row, "source", json_string("ours"));
@@ -260,13 +262,13 @@ static dkho_status metric_titles(study *s, const data_recipe *r, json_t **out) {
   return DKHO_OK;
 }
 
-static dkho_status judge_target(study *s, const data_recipe *r, json_t *classical, json_t *targets) {
+static dkho_status add_target(study *s, const data_recipe *r, json_t *classical, json_t *targets) {
   json_t *titles = NULL, *rows = json_array();
   dkho_status st = metric_titles(s, r, &titles);
   if (st == DKHO_OK) add_paper_rows(s, r->target, rows);
   for (int i = 0; st == DKHO_OK && i < s->runs; i++)
     if (s->run[i].recipe == r) st = add_run_row(s, &s->run[i], classical, rows);
-  if (st == DKHO_OK) st = add_honest_rows(s, r, rows);
+  if (st == DKHO_OK) st = add_reference_rows(s, r, rows);
   int field = dataset_find(s->d, r->target);
   if (st == DKHO_OK)
     json_array_append_new(targets, json_pack("{s:s, s:i, s:O, s:O}", "target", r->target, "degree",
@@ -303,7 +305,7 @@ static dkho_status add_pairs(study *s, json_t *result) {
     char name[64], path[PATH_LIMIT];
     if (!study_full_run(s, s->p->recipe[0].target, sizes[k])) continue;
     snprintf(name, sizeof name, "pair-%s.json", sizes[k]);
-    TRY(part(s, study_path(s, name, path), 0, make_pairs, sizes[k], &found));
+    TRY(kept_part(s, study_path(s, name, path), 0, make_pairs, sizes[k], &found));
     json_array_extend(all, json_object_get(found, "pairs"));
     json_decref(found);
   }
@@ -320,20 +322,20 @@ static dkho_status add_phase(study *s, json_t *result) {
   snprintf(name, sizeof name, "phase-%s.json", run->name);
   study_path(s, name, path);
   TRY(study_figure_path(s, "phase", "png", figure));
-  TRY(part(s, path, study_draws(s, "phase") && !file_exists(figure), make_phase, run, &found));
+  TRY(kept_part(s, path, study_draws(s, "phase") && !file_exists(figure), make_phase, run, &found));
   if (printed && strcmp(printed->target, run->recipe->target) == 0)
     json_object_set_new(found, "paper", paper_population(printed));
   json_object_set_new(result, "phase", found);
   return DKHO_OK;
 }
 
-dkho_status study_judge(study *s, json_t **out) {
+dkho_status study_results(study *s, json_t **out) {
   char path[PATH_LIMIT];
   json_t *classical = NULL, *targets = json_array();
   *out = NULL;
-  dkho_status st = part(s, study_path(s, "classical.json", path), 0, make_classical, NULL, &classical);
+  dkho_status st = kept_part(s, study_path(s, "classical.json", path), 0, make_classical, NULL, &classical);
   for (int i = 0; st == DKHO_OK && i < s->p->recipes; i++)
-    if (study_main_run(s, s->p->recipe[i].target)) st = judge_target(s, &s->p->recipe[i], classical, targets);
+    if (study_main_run(s, s->p->recipe[i].target)) st = add_target(s, &s->p->recipe[i], classical, targets);
   const cx *c = dataset_cx(s->d, 0);
   if (st == DKHO_OK) {
     *out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:i, s:I, s:[IIII], s:O, s:O}", "problem", s->p->name,

@@ -2,8 +2,8 @@
  * is exact for what it can represent, and nothing leaks when memory runs out. */
 #include "base/rng.h"
 #include "mesh/generate.h"
-#include "run/carry.h"
-#include "run/honest.h"
+#include "run/rotation.h"
+#include "run/result_json.h"
 #include "run/ridge.h"
 #include "scratch.h"
 
@@ -97,6 +97,17 @@ static int set_up(void **state) {
   return 0;
 }
 
+/* The rows as JSON, a new reference. */
+static dkho_status rows_json(const dataset *d, int target, const char *list, int64_t train_samples, data_split split,
+                             double turn, json_t **rows) {
+  references found;
+  dkho_status st = reference_rows(d, target, list, train_samples, split, turn, NULL, &found);
+  if (st != DKHO_OK) return st;
+  *rows = references_json(&found);
+  references_free(&found);
+  return DKHO_OK;
+}
+
 static int tear_down(void **state) {
   shared *s = *state;
   dataset_free(s->d);
@@ -108,14 +119,14 @@ static int tear_down(void **state) {
 static void ridge_recovers(void **state) {
   shared *s = *state;
   json_t *rows;
-  ok(honest_rows(s->d, dataset_find(s->d, "w"), "generic", 0, DATA_TEST, 0, NULL, &rows));
+  ok(rows_json(s->d, dataset_find(s->d, "w"), "generic", 0, DATA_TEST, 0, &rows));
   assert_true(metric(rows, "ridge", "rel_l2") < 1e-4);
   assert_int_equal(json_integer_value(json_object_get(find_row(rows, "ridge"), "inputs")), 14 * 7 + 2);
   assert_true(metric(rows, "zero", "rel_l2") == 1);
   assert_null(find_row(rows, "copy"));
   json_decref(rows);
   /* fewer samples than inputs: worse, but better than the mean */
-  ok(honest_rows(s->d, dataset_find(s->d, "w"), "generic", 20, DATA_TEST, 0, NULL, &rows));
+  ok(rows_json(s->d, dataset_find(s->d, "w"), "generic", 20, DATA_TEST, 0, &rows));
   double few = metric(rows, "ridge", "rel_l2");
   assert_true(few > 1e-2 && few < metric(rows, "mean", "rel_l2"));
   json_decref(rows);
@@ -125,7 +136,7 @@ static void trivial_rows(void **state) {
   shared *s = *state;
   json_t *rows;
   int target = dataset_find(s->d, "u"), start = dataset_find(s->d, "u0");
-  ok(honest_rows(s->d, target, "torus", 0, DATA_TEST, 0.30, NULL, &rows));
+  ok(rows_json(s->d, target, "torus", 0, DATA_TEST, 0.30, &rows));
   int64_t count, trains, n = dataset_cx(s->d, 0)->n[0];
   const int64_t *test = dataset_split(s->d, DATA_TEST, &count), *train = dataset_split(s->d, DATA_TRAIN, &trains);
   double copied = 0, averaged = 0;
@@ -152,7 +163,7 @@ static void other_problems(void **state) {
   json_t *rows;
   write_data(scratch_path(path, s->dir, "other.st"), "heat");
   ok(dataset_open(&d, path));
-  ok(honest_rows(d, dataset_find(d, "u"), "generic", 0, DATA_TEST, 0, NULL, &rows));
+  ok(rows_json(d, dataset_find(d, "u"), "generic", 0, DATA_TEST, 0, &rows));
   assert_non_null(find_row(rows, "copy"));
   assert_null(find_row(rows, "rotated"));
   json_decref(rows);
@@ -162,28 +173,28 @@ static void other_problems(void **state) {
 static void carried(void **state) {
   (void)state;
   cx *c;
-  carry *k;
+  rotation *k;
   float *u, *v;
   double error = 0, size = 0;
   ok(cx_torus(&c, "main"));
-  ok(carry_create(&k, c, ANGLE));
+  ok(rotation_create(&k, c, ANGLE));
   u = mem_alloc((size_t)c->n[0], sizeof *u), v = mem_alloc((size_t)c->n[0], sizeof *v);
   for (int64_t i = 0; i < c->n[0]; i++) u[i] = (float)wave(0, c->x[3 * i], c->x[3 * i + 1], c->x[3 * i + 2], 0);
-  carry_apply(k, u, v);
+  rotation_apply(k, u, v);
   for (int64_t i = 0; i < c->n[0]; i++) {
     double want = wave(0, c->x[3 * i], c->x[3 * i + 1], c->x[3 * i + 2], ANGLE);
     error += pow((double)v[i] - want, 2), size += want * want;
   }
   assert_true(sqrt(error / size) < 5e-3);
   for (int64_t i = 0; i < c->n[0]; i++) u[i] = 2;
-  carry_apply(k, u, v);
+  rotation_apply(k, u, v);
   for (int64_t i = 0; i < c->n[0]; i++) assert_true(fabs((double)v[i] - 2) < 1e-6);
-  carry_free(k);
-  ok(carry_create(&k, c, 0)); /* no turn: every vertex is its own source */
+  rotation_free(k);
+  ok(rotation_create(&k, c, 0)); /* no turn: every vertex is its own source */
   for (int64_t i = 0; i < c->n[0]; i++) u[i] = (float)i;
-  carry_apply(k, u, v);
+  rotation_apply(k, u, v);
   for (int64_t i = 0; i < c->n[0]; i++) assert_true(fabs((double)v[i] - (double)u[i]) < 1e-3);
-  carry_free(k);
+  rotation_free(k);
   mem_free(u);
   mem_free(v);
   cx_free(c);
@@ -244,7 +255,7 @@ static void no_memory(void **state) {
   json_t *rows = NULL;
   for (int n = 1;; n++) {
     mem_fail_at(n);
-    dkho_status st = honest_rows(s->d, dataset_find(s->d, "u"), "torus", 16, DATA_VAL, 0.30, NULL, &rows);
+    dkho_status st = rows_json(s->d, dataset_find(s->d, "u"), "torus", 16, DATA_VAL, 0.30, &rows);
     mem_fail_at(0);
     if (st == DKHO_OK) break;
     assert_int_equal(st, DKHO_E_MEMORY);

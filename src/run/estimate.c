@@ -1,6 +1,6 @@
-/* pace.c: steps against the clock, on the training samples, without changing any weights. */
+/* estimate.c: steps against the clock, on the training samples, without changing any weights. */
 #include "base/clock.h"
-#include "run/pace.h"
+#include "run/estimate.h"
 
 #include "run/samples.h"
 
@@ -10,16 +10,16 @@
 #define SECONDS 0.3
 enum { ROUNDS_MAX = 20, EPOCHS_MOST = 100000 };
 
-typedef struct stand {
+typedef struct stopwatch {
   const dataset *d;
   const neural_operator *o;
   const int64_t *sample;
   int64_t count;
   real *gradient;
   runner *run;
-} stand;
+} stopwatch;
 
-static dkho_status step(stand *s, double *seconds) {
+static dkho_status time_step(stopwatch *s, double *seconds) {
   sample_list list = {.d = s->d, .target = s->o->target, .sample = s->sample};
   runner_batch b = samples_batch(&list, 0, s->count);
   double sum, start = clock_now();
@@ -30,18 +30,18 @@ static dkho_status step(stand *s, double *seconds) {
 }
 
 /* The quickest of a few steps: the first one also touches the memory, the others may be disturbed. */
-static dkho_status clock_steps(stand *s, double *seconds) {
+static dkho_status time_steps(stopwatch *s, double *seconds) {
   double start = clock_now(), here;
-  TRY(step(s, seconds));
+  TRY(time_step(s, seconds));
   for (int rounds = 1; rounds < ROUNDS_MAX && clock_now() - start < SECONDS; rounds++) {
-    TRY(step(s, &here));
+    TRY(time_step(s, &here));
     if (here < *seconds) *seconds = here;
   }
   return DKHO_OK;
 }
 
-dkho_status pace_measure(double *out, const dataset *d, const run_config *cfg, pool *threads) {
-  stand s = {.d = d};
+dkho_status estimate_step(double *out, const dataset *d, const run_config *cfg, pool *threads) {
+  stopwatch s = {.d = d};
   neural_operator *o = NULL;
   int64_t trains, row, most = 2 * pool_width(threads);
   s.sample = dataset_split(d, DATA_TRAIN, &trains);
@@ -57,7 +57,7 @@ dkho_status pace_measure(double *out, const dataset *d, const run_config *cfg, p
   if (st == DKHO_OK) st = runner_create(&s.run, o, ENGINE_TRAIN, threads);
   if (st == DKHO_OK) {
     runner_bind(s.run, o->value);
-    st = clock_steps(&s, out);
+    st = time_steps(&s, out);
   }
   runner_free(s.run);
   mem_free(s.gradient);
@@ -65,7 +65,7 @@ dkho_status pace_measure(double *out, const dataset *d, const run_config *cfg, p
   return st;
 }
 
-double pace_total(double seconds, int64_t epochs, int64_t trains, int64_t vals) {
+double estimate_run(double seconds, int64_t epochs, int64_t trains, int64_t vals) {
   return (double)epochs * seconds * ((double)trains + (double)vals / 3);
 }
 
@@ -75,8 +75,8 @@ dkho_status pace_epochs(int64_t *epochs, double minutes, const dataset *d, const
   dataset_split(d, DATA_TRAIN, &trains);
   dataset_split(d, DATA_VAL, &vals);
   if (cfg->train_samples) trains = cfg->train_samples;
-  TRY(pace_measure(&seconds, d, cfg, threads));
-  double fit = floor(60 * minutes / pace_total(seconds, 1, trains, vals));
+  TRY(estimate_step(&seconds, d, cfg, threads));
+  double fit = floor(60 * minutes / estimate_run(seconds, 1, trains, vals));
   *epochs = fit < 1 ? 1 : fit > EPOCHS_MOST ? EPOCHS_MOST : (int64_t)fit;
   return DKHO_OK;
 }

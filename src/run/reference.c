@@ -1,9 +1,9 @@
-/* honest.c: the rows, one predictor after the other through the scorer. */
-#include "run/honest.h"
+/* reference.c: the rows, one predictor after the other through the scorer. */
+#include "run/reference.h"
 
 #include "base/clock.h"
 #include "base/report.h"
-#include "run/carry.h"
+#include "run/rotation.h"
 #include "run/ridge.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { CHUNK = 32 };
 
-typedef struct honest {
+typedef struct comparison {
   const dataset *d;
   int target, start; /* fields; start: the state at the start, -1: none */
   const char *list;
@@ -20,49 +20,46 @@ typedef struct honest {
   int64_t trains, samples;
   const int64_t *train, *sample;
   float *mean; /* of the training targets, on one complex */
-  carry *turned;
+  rotation *turned;
   float *chunk;
-  json_t *rows;
+  references *out;
   arena mem;
-} honest;
+} comparison;
 
-typedef void (*predictor)(const honest *h, int64_t sample, int64_t n, float *out);
+typedef void (*predictor)(const comparison *h, int64_t sample, int64_t n, float *out);
 
-static int64_t extent(const honest *h, int complex) {
+static int64_t target_extent(const comparison *h, int complex) {
   const data_field *f = &dataset_field(h->d)[h->target];
   return dataset_count(h->d, complex, f->degree) * f->channels;
 }
 
-static void zero(const honest *h, int64_t sample, int64_t n, float *out) {
+static void predict_zero(const comparison *h, int64_t sample, int64_t n, float *out) {
   (void)h, (void)sample;
   memset(out, 0, (size_t)n * sizeof *out);
 }
-static void mean(const honest *h, int64_t sample, int64_t n, float *out) {
+static void predict_mean(const comparison *h, int64_t sample, int64_t n, float *out) {
   (void)sample;
   memcpy(out, h->mean, (size_t)n * sizeof *out);
 }
-static void copy(const honest *h, int64_t sample, int64_t n, float *out) {
+static void predict_start(const comparison *h, int64_t sample, int64_t n, float *out) {
   memcpy(out, dataset_value(h->d, h->start, sample), (size_t)n * sizeof *out);
 }
-static void rotated(const honest *h, int64_t sample, int64_t n, float *out) {
+static void predict_rotated(const comparison *h, int64_t sample, int64_t n, float *out) {
   (void)n;
-  carry_apply(h->turned, dataset_value(h->d, h->start, sample), out);
+  rotation_apply(h->turned, dataset_value(h->d, h->start, sample), out);
 }
 
-static dkho_status add_row(honest *h, const char *name, const char *what, const scorer *scores, json_t **row) {
-  json_t *found = NULL;
-  TRY(scorer_result(scores, &found));
-  json_object_del(found, "rel_l2_each");
-  json_object_set_new(found, "name", json_string(name));
-  json_object_set_new(found, "what", json_string(what));
-  *row = found;
-  if (json_array_append_new(h->rows, found) != 0) return fail(DKHO_E_MEMORY, "no memory for a JSON array");
+static dkho_status add_row(comparison *h, const char *name, const char *what, const scorer *scores) {
+  reference_row *row = &h->out->row[h->out->count];
+  TRY(scorer_result(scores, &row->found));
+  row->name = name;
+  snprintf(row->what, sizeof row->what, "%s", what);
+  h->out->count++;
   return DKHO_OK;
 }
 
-static dkho_status judge_row(honest *h, const char *name, const char *what, predictor predict) {
+static dkho_status score_predictor(comparison *h, const char *name, const char *what, predictor predict) {
   scorer *scores = NULL;
-  json_t *row;
   TRY(scorer_create(&scores, h->d, h->target, h->list, h->samples, h->threads));
   dkho_status s = DKHO_OK;
   for (int64_t at = 0, n; s == DKHO_OK && at < h->samples; at += n) {
@@ -72,11 +69,11 @@ static dkho_status judge_row(honest *h, const char *name, const char *what, pred
     for (n = 0; at + n < h->samples && n < CHUNK; n++) {
       dataset_locate(h->d, h->sample[at + n], &here, &place);
       if (here != complex) break;
-      predict(h, h->sample[at + n], extent(h, complex), h->chunk + n * extent(h, complex));
+      predict(h, h->sample[at + n], target_extent(h, complex), h->chunk + n * target_extent(h, complex));
     }
     s = scorer_take(scores, complex, n, h->sample + at, h->chunk);
   }
-  if (s == DKHO_OK) s = add_row(h, name, what, scores, &row);
+  if (s == DKHO_OK) s = add_row(h, name, what, scores);
   scorer_free(scores);
   return s;
 }
@@ -90,33 +87,31 @@ static const struct {
     {"kernel", "Matern kernel regression from all inputs, chosen on validation"},
 };
 
-static dkho_status fit_ridge(honest *h, const ridge *r, ridge_kernel kernel, float *prediction) {
+static dkho_status fit_ridge(comparison *h, const ridge *r, ridge_kernel kernel, float *prediction) {
   double start = clock_now();
   int64_t vals;
   const int64_t *val = dataset_split(h->d, DATA_VAL, &vals);
   ridge_fit fit;
   scorer *scores = NULL;
-  json_t *row = NULL;
   TRY(ridge_choose(r, h->target, kernel, vals, val, &fit));
   TRY(ridge_predict(r, h->target, &fit, h->samples, h->sample, prediction));
   TRY(scorer_create(&scores, h->d, h->target, h->list, h->samples, h->threads));
   dkho_status s = scorer_take(scores, 0, h->samples, h->sample, prediction);
-  if (s == DKHO_OK) s = add_row(h, regressions[kernel].name, regressions[kernel].what, scores, &row);
+  if (s == DKHO_OK) s = add_row(h, regressions[kernel].name, regressions[kernel].what, scores);
   if (s == DKHO_OK) {
-    json_object_set_new(row, "lambda", json_real(fit.lambda));
-    if (kernel != RIDGE_LINEAR) json_object_set_new(row, "length", json_real(fit.length));
-    json_object_set_new(row, "inputs", json_integer(ridge_inputs(r)));
-    json_object_set_new(row, "val_rel_l2", json_real(fit.error));
-    json_object_set_new(row, "seconds", json_real(clock_now() - start));
+    reference_row *row = &h->out->row[h->out->count - 1];
+    row->fitted = 1, row->lambda = fit.lambda, row->val_rel_l2 = fit.error, row->inputs = ridge_inputs(r);
+    row->length = kernel == RIDGE_LINEAR ? 0 : fit.length;
+    row->seconds = clock_now() - start;
   }
   scorer_free(scores);
   return s;
 }
 
-static dkho_status judge_ridge(honest *h) {
+static dkho_status score_ridge(comparison *h) {
   ridge *r = NULL;
   float *prediction;
-  if (!MEM_NEW(prediction, h->samples * extent(h, 0))) return DKHO_E_MEMORY;
+  if (!MEM_NEW(prediction, h->samples * target_extent(h, 0))) return DKHO_E_MEMORY;
   dkho_status s = ridge_create(&r, h->d, h->trains, h->train, h->threads);
   for (int k = 0; s == DKHO_OK && k < RIDGE_KERNELS; k++) s = fit_ridge(h, r, (ridge_kernel)k, prediction);
   ridge_free(r);
@@ -124,8 +119,8 @@ static dkho_status judge_ridge(honest *h) {
   return s;
 }
 
-static dkho_status find_mean(honest *h) {
-  int64_t n = extent(h, 0);
+static dkho_status find_mean(comparison *h) {
+  int64_t n = target_extent(h, 0);
   double *sum;
   if (!MEM_NEW(sum, n)) return DKHO_E_MEMORY;
   for (int64_t s = 0; s < h->trains; s++) {
@@ -138,7 +133,7 @@ static dkho_status find_mean(honest *h) {
 }
 
 /* The input of the target's shape named like it with a 0 behind. */
-static int find_start(const honest *h) {
+static int find_start(const comparison *h) {
   const data_field *all = dataset_field(h->d), *f = &all[h->target];
   char name[DATA_NAME_MAX + 2];
   snprintf(name, sizeof name, "%s0", f->name);
@@ -146,47 +141,49 @@ static int find_start(const honest *h) {
   return i >= 0 && all[i].role == DATA_INPUT && all[i].degree == f->degree && all[i].channels == f->channels ? i : -1;
 }
 
-static dkho_status all_rows(honest *h) {
+static dkho_status all_rows(comparison *h) {
   int64_t widest = 0, one = dataset_complexes(h->d) == 1;
-  for (int i = 0; i < dataset_complexes(h->d); i++) widest = extent(h, i) > widest ? extent(h, i) : widest;
+  for (int i = 0; i < dataset_complexes(h->d); i++)
+    widest = target_extent(h, i) > widest ? target_extent(h, i) : widest;
   if (!ARENA_NEW(&h->mem, h->chunk, CHUNK * widest) || !ARENA_NEW(&h->mem, h->mean, widest)) return DKHO_E_MEMORY;
-  TRY(judge_row(h, "zero", "zero everywhere", zero));
+  TRY(score_predictor(h, "zero", "zero everywhere", predict_zero));
   if (one) {
     TRY(find_mean(h));
-    TRY(judge_row(h, "mean", "mean of the training targets", mean));
+    TRY(score_predictor(h, "mean", "mean of the training targets", predict_mean));
   }
-  if (h->start >= 0) TRY(judge_row(h, "copy", "the initial state, unchanged", copy));
+  if (h->start >= 0) TRY(score_predictor(h, "copy", "the initial state, unchanged", predict_start));
   if (h->start >= 0 && one && h->turn != 0) {
     char what[64];
     snprintf(what, sizeof what, "the initial state, turned by %.2f rad", h->turn);
-    TRY(carry_create(&h->turned, dataset_cx(h->d, 0), h->turn));
-    TRY(judge_row(h, "rotated", what, rotated));
+    TRY(rotation_create(&h->turned, dataset_cx(h->d, 0), h->turn));
+    TRY(score_predictor(h, "rotated", what, predict_rotated));
   }
   int64_t vals;
   dataset_split(h->d, DATA_VAL, &vals);
-  return one && h->trains > 1 && vals ? judge_ridge(h) : DKHO_OK;
+  return one && h->trains > 1 && vals ? score_ridge(h) : DKHO_OK;
 }
 
-dkho_status honest_rows(const dataset *d, int target, const char *list, int64_t train_samples, data_split split,
-                        double turn, pool *threads, json_t **out) {
-  honest h = {.d = d, .target = target, .list = list, .turn = turn, .threads = threads};
+dkho_status reference_rows(const dataset *d, int target, const char *list, int64_t train_samples, data_split split,
+                           double turn, pool *threads, references *out) {
+  comparison h = {.d = d, .target = target, .list = list, .turn = turn, .threads = threads, .out = out};
   h.train = dataset_split(d, DATA_TRAIN, &h.trains);
   h.sample = dataset_split(d, split, &h.samples);
   if (train_samples > 0 && train_samples < h.trains) h.trains = train_samples;
   h.start = find_start(&h);
-  *out = NULL;
+  *out = (references){0};
   if (!h.samples) return fail(DKHO_E_INPUT, "split '%s' has no samples", data_split_name(split));
   TRY(dataset_prove(d, target, h.trains, h.train));
   TRY(dataset_prove(d, target, h.samples, h.sample));
-  if (!(h.rows = json_array())) return fail(DKHO_E_MEMORY, "no memory for a JSON array");
   report_progress("rows to compare with", 0, 1, NULL);
   dkho_status s = all_rows(&h);
   report_progress("rows to compare with", 1, 1, NULL);
-  carry_free(h.turned);
+  rotation_free(h.turned);
   arena_free(&h.mem);
-  if (s == DKHO_OK)
-    *out = h.rows;
-  else
-    json_decref(h.rows);
+  if (s != DKHO_OK) references_free(out);
   return s;
+}
+
+void references_free(references *r) {
+  for (int i = 0; i < r->count; i++) score_free(&r->row[i].found);
+  *r = (references){0};
 }

@@ -1,5 +1,5 @@
-/* parts.c: projections of arrays, and their comparison. */
-#include "run/parts.h"
+/* packed.c: projections of arrays, and their comparison. */
+#include "run/packed.h"
 
 #include "base/rng.h"
 
@@ -10,15 +10,15 @@
 enum { PROBES = 2, ROWS = PROBES + 1 }; /* projections on fixed random vectors, then the norm */
 static const char CHECK[] = "c0/check/";
 
-void oper_parts_free(oper_parts *t) {
+void packed_free(packed_geometry *t) {
   cx_free(t->c);
   for (int i = 0; t->fixed && i < t->fields; i++) mem_free(t->fixed[i]);
   mem_free(t->fixed);
   for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&t->harmonic[k]);
-  *t = (oper_parts){0};
+  *t = (packed_geometry){0};
 }
 
-void parts_topology(const cx *c, char hex[33]) {
+void packed_topology(const cx *c, char hex[33]) {
   st_hash_bytes(c->vert[c->dim], c->dim ? (size_t)(c->n[c->dim] * (c->dim + 1)) * sizeof(int32_t) : 0, hex);
 }
 
@@ -50,7 +50,7 @@ static const char *checked(const st_tensor *t) {
   return named && t->dtype == ST_F64 && t->rank == 2 ? t->name + 3 : NULL;
 }
 
-dkho_status parts_declare(const st_file *source, st_writer *w) {
+dkho_status packed_declare_checks(const st_file *source, st_writer *w) {
   for (int i = 0; i < st_count(source); i++) {
     const st_tensor *t = st_at(source, i);
     char name[ST_NAME_MAX + 1];
@@ -62,7 +62,7 @@ dkho_status parts_declare(const st_file *source, st_writer *w) {
   return DKHO_OK;
 }
 
-dkho_status parts_write(const st_file *source, st_writer *w) {
+dkho_status packed_write_checks(const st_file *source, st_writer *w) {
   for (int i = 0; i < st_count(source); i++) {
     const st_tensor *t = st_at(source, i);
     if (!checked(t)) continue;
@@ -77,7 +77,7 @@ dkho_status parts_write(const st_file *source, st_writer *w) {
 }
 
 /* The array made here that carries this name. */
-static int find_table(const oper_parts *t, const data_spec *spec, const char *name, table *out) {
+static int find_table(const packed_geometry *t, const data_spec *spec, const char *name, table *out) {
   if (strcmp(name, "x") == 0) {
     *out = (table){t->c->n[0], t->c->gdim, t->c->gdim, 1, t->c->x};
     return 1;
@@ -113,7 +113,7 @@ static dkho_status verify_one(const table *a, const char *name, const st_tensor 
   return DKHO_OK;
 }
 
-dkho_status parts_verify(const oper_parts *t, const data_spec *spec, const st_file *f) {
+dkho_status packed_verify(const packed_geometry *t, const data_spec *spec, const st_file *f) {
   int seen = 0;
   for (int i = 0; i < st_count(f); i++) {
     const st_tensor *kept = st_at(f, i);
