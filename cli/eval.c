@@ -147,7 +147,7 @@ static void print_cost(const json_t *cost) {
            json_number_value(json_object_get(classical, "setup_seconds")));
   putchar('\n');
   if (even)
-    printf("training pays for itself after: %s%s\n",
+    printf("data and training pay for themselves after: %s%s\n",
            json_is_string(even) ? json_string_value(even) : grouped((int64_t)json_integer_value(even)),
            json_is_string(even) ? "" : " solves");
 }

@@ -1,5 +1,6 @@
 /* study.c: studies, comparisons, packed models and measurements of the public header. */
 #include "api/api.h"
+#include "model/model.h"
 #include "study/bench.h"
 #include "study/cost.h"
 #include "study/card.h"
@@ -32,8 +33,9 @@ static dkho_status describe_problem(const problem *p, json_t *list) {
                           "targets", describe_targets(p));
   if (one && p->demo)
     json_object_set_new(one, "demo",
-                        json_pack("{s:s, s:s, s:s, s:b}", "target", p->demo->target, "task", p->demo->task,
-                                  "resolution", demo.of.resolution, "first", p->demo->first));
+                        json_pack("{s:s, s:s, s:s, s:s, s:b}", "target", p->demo->target, "task", p->demo->task,
+                                  "model", p->demo->model ? p->demo->model : model_at(0)->name, "resolution",
+                                  demo.of.resolution, "first", p->demo->first));
   return json_array_append_new(list, one) == 0 ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
 

@@ -204,6 +204,7 @@ const problem problem_elasticity = {
         "Neo-Hookean plate in plane strain, Poisson's ratio 0.3, clamped on its left side, dead traction on its right "
         "one; shear modulus a lognormal field of median 1 per sample. P1 elements, Newton with load steps. Nonlinear.",
     .build = sheet_build,
+    .resolutions = sheet_resolutions,
     .prepare = prepare,
     .release = release,
     .fill = fill,

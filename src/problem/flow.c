@@ -247,6 +247,7 @@ const problem problem_flow = {
         "of three holes turn with speeds in [-1, 1], Re in [20, 200], log-uniform. Taylor-Hood elements, Newton. "
         "Nonlinear.",
     .build = sheet_build,
+    .resolutions = sheet_resolutions,
     .prepare = prepare,
     .release = release,
     .fill = fill,

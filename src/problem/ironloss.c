@@ -190,6 +190,7 @@ const problem problem_ironloss = {
     .notes = "The sheet of lamination under currents with a bias, a first and a third harmonic per window; 40 magnetic "
              "states per cycle; loss density max|B|^1.6 + mean|dB/dt|^2 + 0.5 mean|dB/dt|^1.5. Nonlinear.",
     .build = sheet_build,
+    .resolutions = sheet_resolutions,
     .prepare = iron_prepare,
     .release = iron_release,
     .fill = iron_fill,
@@ -199,5 +200,8 @@ const problem problem_ironloss = {
     .solve_one = solve_one,
     .carry = carry,
     .demo = &(const problem_demo){.target = "loss",
-                                  .task = "waves of currents, saturation -> iron losses over a cycle, nonlinear"},
+                                  .task = "waves of currents, saturation -> iron losses over a cycle, nonlinear",
+                                  .model = "dkho-x",
+                                  .first = 1,
+                                  .budget = {"coarse", 480, 30, 4}},
 };

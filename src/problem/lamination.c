@@ -136,6 +136,7 @@ const problem problem_lamination = {
         "dH = 0 with periods I in [-8, 8] round three windows, B = (0.02 + S/(1 + |H|)) H, div B = 0, B.n = 0; S a "
         "lognormal field of median 1 per sample. P1 potential, Newton. Nonlinear.",
     .build = sheet_build,
+    .resolutions = sheet_resolutions,
     .prepare = iron_prepare,
     .release = iron_release,
     .fill = iron_fill,

@@ -152,13 +152,24 @@ dkho_status problem_prepare(problem_state **out, const problem *p, const cx *c, 
   return p->prepare(out, c, seed);
 }
 
+static dkho_status check_resolution(const problem *p, const char *wanted) {
+  static const char *const usual[] = {"smoke", "main", NULL};
+  const char *const *known = p->resolutions ? p->resolutions : usual;
+  char names[128] = "";
+  size_t used = 0;
+  for (; *known; known++) {
+    if (strcmp(*known, wanted) == 0) return DKHO_OK;
+    if (used < sizeof names)
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", *known);
+  }
+  return fail(DKHO_E_INPUT, "unknown resolution '%.40s'; there are %s", wanted, names);
+}
+
 /* The proportions of the problem's own sizes; each part gets at least one sample. */
 static dkho_status split_sizes(const problem *p, const problem_request *r, int64_t size[DATA_SPLITS],
                                int64_t *samples) {
-  int smoke = strcmp(r->resolution, "smoke") == 0;
-  if (!smoke && strcmp(r->resolution, "main") != 0)
-    return fail(DKHO_E_INPUT, "unknown resolution '%.40s'; there are smoke, main", r->resolution);
-  const int64_t *own = smoke ? p->smoke_sizes : p->sizes;
+  TRY(check_resolution(p, r->resolution));
+  const int64_t *own = strcmp(r->resolution, "smoke") == 0 ? p->smoke_sizes : p->sizes;
   int64_t total = own[DATA_TRAIN] + own[DATA_VAL] + own[DATA_TEST];
   *samples = r->samples ? r->samples : total;
   if (*samples < 3 || *samples > INT64_C(100000000))

@@ -37,6 +37,7 @@ typedef struct problem_budget {
 /* How `dkho demo` shows it. */
 typedef struct problem_demo {
   const char *target, *task; /* which target it learns; what is learned from what, in one line */
+  const char *model;         /* by name; NULL: the first of the list */
   int first;                 /* 1: the demo of whoever names no problem */
   problem_budget budget;     /* resolution NULL: that of all */
 } problem_demo;
@@ -55,6 +56,7 @@ typedef struct problem {
   int64_t smoke_sizes[DATA_SPLITS]; /* at smoke resolution */
   int dim, gdim, labels;            /* of its complex; labels of vertices, 0: it wants none */
   int64_t betti[CX_DEGREES];        /* of its complex */
+  const char *const *resolutions;   /* that build knows, NULL at the end; NULL: smoke, main */
   int64_t counts[CX_DEGREES];       /* its simplices at main resolution; zeros: not known without making it */
   int fields, recipes;
   const data_field *field; /* spectral{0,1,2} statics (PROBLEM_MODES channels) are filled by the driver */

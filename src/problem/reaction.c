@@ -182,6 +182,5 @@ const problem problem_reaction = {
         &(const problem_demo){.target = "u",
                               .task =
                                   "u(0) and a growth rate -> u(T); u' = 0.01 Lap u + r u (1 - u) on a torus, nonlinear",
-                              .first = 1,
                               .budget = {"main", 160, 30, 4}},
 };

@@ -8,6 +8,8 @@
 
 const double sheet_hole[SHEET_HOLES][3] = {{-0.45, -0.35, 0.18}, {0.45, -0.25, 0.22}, {-0.05, 0.45, 0.20}};
 
+const char *const sheet_resolutions[] = {"smoke", "coarse", "medium", "main", "fine", NULL};
+
 dkho_status sheet_build(cx **out, const char *resolution) {
   static const struct {
     const char *name;

@@ -11,6 +11,7 @@ extern const double sheet_hole[SHEET_HOLES][3]; /* centre x, centre y, radius */
 /* Labels of vertices and edges: 1 outer square, 2 … 4 the windows' rims. Resolutions smoke, coarse, medium, main, fine; sizes halve from
  * one to the next but for smoke, the coarsest. */
 dkho_status sheet_build(cx **out, const char *resolution);
+extern const char *const sheet_resolutions[]; /* NULL at the end */
 
 /* A stationary Gaussian field of mean 0 and variance 1 at the vertices of a planar complex: waves cos and sin of π(mx + ny), |m|, |n| ≤ frequency,
  * amplitudes falling like (1 + m² + n²)^(-decay/2). Draws the same numbers whatever the complex. */

@@ -201,6 +201,7 @@ const problem problem_waves = {
         "p_t = -kappa div v, v_t = -grad p to T = 0.6, hard walls; kappa a lognormal field of median 1 per sample, four "
         "pulses. Leapfrog with lumped mass and cotangent weights. Linear in the pulses, not in kappa.",
     .build = sheet_build,
+    .resolutions = sheet_resolutions,
     .prepare = prepare,
     .release = release,
     .fill = fill,

@@ -203,6 +203,7 @@ const problem problem_wells = {
         "q/k + 0.5 |q| q/sqrt(k) = -grad p, div q = 0; ln k a Gaussian field of variance 1 per sample, p in [-2, 2] "
         "at three wells, 0 on the outer square. P1 elements, Newton; a single solve is quick. Nonlinear.",
     .build = sheet_build,
+    .resolutions = sheet_resolutions,
     .prepare = prepare,
     .release = release,
     .fill = fill,

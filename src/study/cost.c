@@ -139,9 +139,10 @@ dkho_status cost_compare(const opened *r, const char *run, json_t *classical, js
   if (!*out) return fail(DKHO_E_MEMORY, "no memory for a JSON object");
   if (isfinite(training)) json_object_set_new(*out, "training_seconds", json_real(training));
   if (!classical || !isfinite(training)) return DKHO_OK;
-  double gain = json_number_value(json_object_get(classical, "seconds_per_sample")) - learned;
+  double solve = json_number_value(json_object_get(classical, "seconds_per_sample")), gain = solve - learned;
+  double spent = training + solve * (double)dataset_samples(r->d); /* the data had to be solved for, too */
   json_object_set_new(*out, "break_even_solves",
-                      gain > 0 ? json_integer((json_int_t)ceil(training / gain)) : json_string("never"));
+                      gain > 0 ? json_integer((json_int_t)ceil(spent / gain)) : json_string("never"));
   return DKHO_OK;
 }
 
