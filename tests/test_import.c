@@ -90,6 +90,15 @@ static void test_import(void **state) {
              HEAD LABELS FIELDS SPLIT ",\"modes\":4,\"recipes\":[{\"target\":\"q\",\"epochs\":12,\"lr\":0.01}]}");
   assert_int_equal(data_import(p.spec, p.out, 0, &hooks), DKHO_OK);
   assert_int_equal(data_import(p.spec, p.out, 0, &hooks), DKHO_E_EXISTS);
+  /* a basis makes the recipe ask for the harmonic branch; this one is none, and is found out */
+  st_file *file;
+  assert_int_equal(st_open(&file, p.out), DKHO_OK);
+  assert_non_null(strstr(st_meta(file, "dkho.dataset"), "\"harmonic\":1"));
+  st_close(file);
+  assert_int_equal(dataset_open(&d, p.out), DKHO_E_FORMAT);
+  assert_non_null(strstr(fail_text(), "d.st: c0/harmonic1: column 0 belongs to another complex"));
+  degree = -1;
+  assert_int_equal(data_import(p.spec, p.out, 1, &hooks), DKHO_OK);
   assert_int_equal(dataset_open(&d, p.out), DKHO_OK);
   const cx *c = dataset_cx(d, 0);
   assert_int_equal(c->n[1], N1);
@@ -116,7 +125,7 @@ static void test_import(void **state) {
   assert_int_equal(dataset_field(d)[dataset_find(d, "q")].channels, 2);
   assert_true(dataset_find(d, "distance0") >= 0 && dataset_field(d)[dataset_find(d, "distance0")].channels == 3);
   const data_recipe *r = dataset_recipe(d, "q");
-  assert_true(r->epochs == 12 && r->lr == 0.01 && r->batch == 16 && r->modes == 4 && r->harmonic == 1);
+  assert_true(r->epochs == 12 && r->lr == 0.01 && r->batch == 16 && r->modes == 4 && r->harmonic == 0);
   features *x;
   assert_int_equal(dataset_features(&x, d, FEAT_SUMMARY, 4), DKHO_OK);
   /* f, re, kappa, position 2, label 4, distance 3, spectral 4, heat 3, summary 1 + 1 + 2 */

@@ -119,8 +119,166 @@ static void test_references(void **state) {
   scratch_walk(w.out, 1);
 }
 
+/* Every tensor of reals in a file but those that are left out: called with its name and number of elements. */
+static int each_tensor(const char *path, const char *skip, void (*call)(const char *, int64_t)) {
+  st_file *f;
+  int count = 0;
+  FINE(st_open(&f, path));
+  for (int i = 0; i < st_count(f); i++) {
+    const st_tensor *t = st_at(f, i);
+    if ((t->dtype != ST_F32 && t->dtype != ST_F64) || !t->count || (skip && strncmp(t->name, skip, strlen(skip)) == 0))
+      continue;
+    call(t->name, (int64_t)t->count);
+    count++;
+  }
+  st_close(f);
+  return count;
+}
+
+static char source[128];
+static int injected;
+
+/* Refused by name whatever stands in for the number, first and last element. */
+static void load_poisoned(const char *tensor, int64_t count) {
+  static const double wrong[] = {NAN, INFINITY, -INFINITY};
+  for (int i = 0; i < 2; i++) {
+    char words[320];
+    dkho_model *m;
+    poison(source, bad, tensor, i ? count - 1 : 0, wrong[injected % 3]);
+    snprintf(words, sizeof words, "bad.st: %s: element %lld is not finite", tensor, (long long)(i ? count - 1 : 0));
+    if (strcmp(tensor, "c0/x") == 0) snprintf(words, sizeof words, "bad.st");
+    assert_int_not_equal(dkho_model_load(&m, bad), DKHO_OK);
+    assert_null(m);
+    if (!strstr(dkho_error(), words)) fail_msg("%s: '%s' does not say '%s'", tensor, dkho_error(), words);
+    injected++;
+  }
+}
+
+/* Weights, statics and bases of a model file. */
+static void test_model_file(void **state) {
+  (void)state;
+  scratch_path(source, w.run, "best.st");
+  injected = 0;
+  each_tensor(source, "c0/harmonic0", load_poisoned); /* of a degree that this model does not use */
+  assert_true(injected > 200);
+  print_message("%d numbers of a model file, all refused by name\n", injected);
+}
+
+static int stride; /* takes every stride-th tensor */
+static void resume_poisoned(const char *tensor, int64_t count) {
+  static const double wrong[] = {NAN, INFINITY, -INFINITY};
+  static int met;
+  char last[128], words[320];
+  if (met++ % stride) return;
+  int64_t at = strcmp(tensor, "numbers") == 0 ? 1 : injected % count;
+  scratch_path(last, w.file, "last.st");
+  poison(source, last, tensor, at, wrong[injected % 3]);
+  snprintf(words, sizeof words, "last.st: %s: element %lld is not finite", tensor, (long long)at);
+  size_t size, again;
+  char *before = api_bytes(last, &size), best[128];
+  scratch_path(best, w.file, "result.json");
+  REFUSED(DKHO_E_NONFINITE, dkho_train_resume(w.file, NULL, NULL), words);
+  char *after = api_bytes(last, &again);
+  assert_true(size == again && memcmp(before, after, size) == 0 && !file_exists(best));
+  free(before), free(after);
+  injected++;
+}
+
+static int stop_soon(void *user) {
+  return ++*(int *)user > 3;
+}
+
+/* A run of each optimiser, stopped in its second epoch; then every tensor of its checkpoint in turn. */
+static void test_checkpoint(void **state) {
+  (void)state;
+  static const char *const optimizer[] = {"adamw", "muon", "soap"};
+  injected = 0;
+  for (int i = 0; i < 3; i++) {
+    dkho_train_options o = api_options();
+    int polls = 0;
+    o.target = "q", o.optimizer = optimizer[i], o.ema = 0.9, o.stop = stop_soon, o.stop_user = &polls;
+    REFUSED(DKHO_E_STOPPED, dkho_train(w.data, w.file, &o), "the checkpoint is written");
+    char last[128], copy[128];
+    size_t size;
+    char *bytes = api_bytes(scratch_path(last, w.file, "last.st"), &size);
+    poison_write(scratch_path(copy, w.dir, "last.st"), bytes, size);
+    strcpy(source, copy);
+    stride = i ? 6 : 1;
+    each_tensor(source, NULL, resume_poisoned);
+    /* any bit of the file, where the hash knows and nobody else */
+    for (size_t at = 8; at < size; at += size / 23) {
+      bytes[at] = (char)(bytes[at] ^ 4);
+      poison_write(last, bytes, size);
+      bytes[at] = (char)(bytes[at] ^ 4);
+      REFUSED(DKHO_E_FORMAT, dkho_train_resume(w.file, NULL, NULL), "last.st");
+    }
+    poison_write(last, bytes, size);
+    FINE(dkho_train_resume(w.file, NULL, NULL));
+    free(bytes);
+    api_remove(w.file);
+    scratch_walk(w.out, 1);
+  }
+  assert_true(injected > 500);
+  print_message("%d numbers of checkpoints, all refused by name\n", injected);
+}
+
+/* Numbers of an absurd size in what a data set keeps beside its samples: refused on opening, a basis because it is none. */
+static void open_absurd(const char *tensor, int64_t count) {
+  dkho_dataset *d;
+  char words[320];
+  if (strncmp(tensor, "c0/static/", 10) != 0 && strncmp(tensor, "c0/harmonic", 11) != 0) return;
+  int basis = tensor[3] == 'h';
+  poison(w.data, bad, tensor, count / 2, 1e30);
+  snprintf(words, sizeof words, basis ? "bad.st: %s: column" : "bad.st: %s: element", tensor);
+  REFUSED(DKHO_E_FORMAT, dkho_dataset_open(&d, bad), words);
+  if (basis) {
+    poison(w.data, bad, tensor, count / 3, 0.5);
+    REFUSED(DKHO_E_FORMAT, dkho_dataset_open(&d, bad), words);
+  }
+  poison(w.data, bad, tensor, count - 1, NAN);
+  REFUSED(DKHO_E_NONFINITE, dkho_dataset_open(&d, bad), tensor);
+  injected++;
+}
+
+static void test_data_proven(void **state) {
+  (void)state;
+  injected = 0;
+  each_tensor(w.data, NULL, open_absurd);
+  assert_true(injected > 15);
+  /* the model file keeps copies */
+  dkho_model *m;
+  scratch_path(source, w.run, "best.st");
+  poison(source, bad, "c0/static/K1", 7, 1e30);
+  REFUSED(DKHO_E_FORMAT, dkho_model_load(&m, bad), "c0/static/K1: element 7 is 1e+30");
+  poison(source, bad, "c0/harmonic1", 7, 0.5);
+  REFUSED(DKHO_E_FORMAT, dkho_model_load(&m, bad), "c0/harmonic1: column 1");
+}
+
+/* A bit anywhere in a model file is noticed; the files of versions that wrote no hash are read. */
+static void test_seal(void **state) {
+  (void)state;
+  size_t size;
+  char *bytes = api_bytes(scratch_path(source, w.run, "best.st"), &size);
+  dkho_model *m;
+  for (size_t at = 8; at < size; at += 1 + size / 97) {
+    bytes[at] = (char)(bytes[at] ^ 1);
+    poison_write(bad, bytes, size);
+    bytes[at] = (char)(bytes[at] ^ 1);
+    REFUSED(DKHO_E_FORMAT, dkho_model_load(&m, bad), "bad.st");
+  }
+  char *key = memmem(bytes, size, "dkho.hash", 9);
+  assert_non_null(key);
+  memcpy(key, "dkho.hush", 9); /* as if there were none */
+  poison_write(bad, bytes, size);
+  FINE(dkho_model_load(&m, bad));
+  dkho_model_free(m);
+  free(bytes);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_predict_inputs), cmocka_unit_test(test_predict_output),
-                                     cmocka_unit_test(test_references)};
+                                     cmocka_unit_test(test_references),     cmocka_unit_test(test_model_file),
+                                     cmocka_unit_test(test_checkpoint),     cmocka_unit_test(test_seal),
+                                     cmocka_unit_test(test_data_proven)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

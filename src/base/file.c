@@ -104,6 +104,20 @@ dkho_status file_printf(file_out *f, const char *fmt, ...) {
   return file_write(f, line, (size_t)n);
 }
 
+dkho_status file_patch(file_out *f, uint64_t offset, const void *bytes, size_t count) {
+  TRY(flush(f));
+  for (const char *from = bytes; count;) {
+    ssize_t n = pwrite(f->fd, from, count, (off_t)offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      f->failed = 1;
+      return io("write", f->path);
+    }
+    from += n, offset += (uint64_t)n, count -= (size_t)n;
+  }
+  return DKHO_OK;
+}
+
 /* A descriptor of the directory that holds the target, to sync the rename; -1 where that cannot be had. */
 static int open_directory(file_out *f) {
   char *slash = strrchr(f->path, '/');

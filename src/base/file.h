@@ -20,6 +20,8 @@ typedef struct file_out {
 dkho_status file_open(file_out *f, const char *path, int force);
 dkho_status file_write(file_out *f, const void *bytes, size_t count);
 dkho_status file_printf(file_out *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Writes over bytes that were written before: offset + count ≤ written. */
+dkho_status file_patch(file_out *f, uint64_t offset, const void *bytes, size_t count);
 dkho_status file_commit(file_out *f);
 void file_abort(file_out *f);
 

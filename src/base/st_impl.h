@@ -26,6 +26,23 @@ struct st_file {
   st_pair *meta; /* metas, sorted by key */
 };
 
+/* The content hash piece by piece. */
+typedef struct st_hasher {
+  uint64_t lane[4], size;
+  unsigned char tail[32]; /* size % 32 bytes of an unfinished stripe */
+} st_hasher;
+void st_hasher_start(st_hasher *h);
+void st_hasher_add(st_hasher *h, const void *bytes, size_t count);
+void st_hasher_end(st_hasher *h, char hex[33]);
+
+/* The seal: metadata with the hash of the whole file, in which its own digits count as zeros. */
+#define ST_SEAL_KEY "dkho.hash"
+#define ST_SEAL_ZEROS "00000000000000000000000000000000"
+enum { ST_SEAL_DIGITS = 32 };
+const char *st_seal_at(const char *header, size_t size); /* the digits in a header's text, NULL when there are none */
+/* Whether the contents are those that were sealed; a file without a seal is fine. */
+dkho_status st_check_seal(const st_file *f);
+
 /* Fills the lists of f from the header in f->bytes. */
 dkho_status st_parse(st_file *f);
 

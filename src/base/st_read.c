@@ -1,4 +1,5 @@
 /* st_read.c: opening a container and asking what it holds. The header's rules are in st_parse.c. */
+#include "base/finite.h"
 #include "base/st_impl.h"
 
 #include <assert.h>
@@ -11,6 +12,7 @@ static dkho_status open_bytes(st_file *f, const char *name) {
   if ((uintptr_t)f->bytes % ST_DATA_ALIGN)
     return fail(DKHO_E_INPUT, "%s: bytes in memory are not aligned to %d", name, ST_DATA_ALIGN);
   dkho_status s = st_parse(f);
+  if (s == DKHO_OK) s = st_check_seal(f);
   return s == DKHO_OK ? s : fail_prefix(s, "%s", name);
 }
 
@@ -118,6 +120,14 @@ dkho_status st_need(const st_file *f, const char *name, st_dtype dtype, int rank
   *out = NULL;
   return fail(DKHO_E_FORMAT, "%s: tensor '%s': found %s, expected %s", f->path, name,
               form(found, t->dtype, t->rank, have), form(wanted, dtype, rank, shape));
+}
+
+dkho_status st_need_finite(const st_file *f, const st_tensor *t) {
+  int64_t n = (int64_t)t->count, until = n;
+  if (t->dtype == ST_F32) until = finite_until_f32(t->data, n);
+  if (t->dtype == ST_F64) until = finite_until_f64(t->data, n);
+  return until == n ? DKHO_OK
+                    : fail(DKHO_E_NONFINITE, "%s: %s: element %lld is not finite", f->path, t->name, (long long)until);
 }
 
 dkho_status st_need_meta(const st_file *f, const char *key, const char **out) {

@@ -23,7 +23,9 @@ struct st_writer {
   int started;       /* the header is written */
   int current;       /* entry being written */
   uint64_t filled;   /* bytes of it written */
-  int failed;
+  int failed, sealed;
+  st_hasher hash;      /* of what is written, when sealed */
+  uint64_t seal_place; /* of its digits in the file */
 };
 
 dkho_status st_create(st_writer **out, const char *path, int force) {
@@ -46,6 +48,12 @@ void st_abort(st_writer *w) {
   mem_free(w->list);
   mem_free(w->meta);
   mem_free(w);
+}
+
+/* To the file, and into the seal. */
+static dkho_status put_bytes(st_writer *w, const void *bytes, size_t count) {
+  if (w->sealed) st_hasher_add(&w->hash, bytes, count);
+  return file_write(&w->file, bytes, count);
 }
 
 /* The list with room for one more item, perhaps at another place; NULL, and the list as it was, without memory. */
@@ -71,6 +79,12 @@ dkho_status st_put_meta(st_writer *w, const char *key, const char *value) {
   if (!pair.key || !pair.value) return DKHO_E_MEMORY;
   w->meta[w->metas++] = pair;
   return DKHO_OK;
+}
+
+dkho_status st_seal(st_writer *w) {
+  w->sealed = 1;
+  st_hasher_start(&w->hash);
+  return st_put_meta(w, ST_SEAL_KEY, ST_SEAL_ZEROS);
 }
 
 static dkho_status append(st_writer *w, const entry *e) {
@@ -214,8 +228,9 @@ static dkho_status start(st_writer *w) {
     TRY_GOTO(
         fail(DKHO_E_INPUT, "%s: a header of %zu bytes, at most %d are possible", w->file.path, x.used, ST_HEADER_MAX));
   uint64_t length = x.used;
-  TRY_GOTO(file_write(&w->file, &length, sizeof length));
-  TRY_GOTO(file_write(&w->file, x.at, x.used));
+  if (w->sealed) w->seal_place = ST_PREFIX + (uint64_t)(st_seal_at(x.at, x.used) - x.at);
+  TRY_GOTO(put_bytes(w, &length, sizeof length));
+  TRY_GOTO(put_bytes(w, x.at, x.used));
   w->started = 1;
 done:
   mem_free(x.at);
@@ -228,7 +243,7 @@ static dkho_status advance(st_writer *w) {
   for (; w->current < w->count; w->current++, w->filled = 0) {
     const entry *e = &w->list[w->current];
     if (e->pad)
-      TRY(file_write(&w->file, zeros, (size_t)e->bytes));
+      TRY(put_bytes(w, zeros, (size_t)e->bytes));
     else if (w->filled < e->bytes)
       break;
   }
@@ -244,7 +259,7 @@ static dkho_status write_bytes(st_writer *w, const char *from, size_t bytes) {
       return fail(DKHO_E_INTERNAL, "%s: %zu bytes more than the tensors declared hold", w->file.path, bytes);
     uint64_t left = w->list[w->current].bytes - w->filled;
     size_t n = left < bytes ? (size_t)left : bytes;
-    TRY(file_write(&w->file, from, n));
+    TRY(put_bytes(w, from, n));
     w->filled += n;
     from += n;
     bytes -= n;
@@ -265,6 +280,11 @@ dkho_status st_commit(st_writer *w) {
     const entry *e = &w->list[w->current];
     TRY_GOTO(fail(DKHO_E_INTERNAL, "%s: tensor '%s': %llu of %llu bytes were written", w->file.path, e->t.name,
                   (unsigned long long)w->filled, (unsigned long long)e->bytes));
+  }
+  if (w->sealed) {
+    char hex[33];
+    st_hasher_end(&w->hash, hex);
+    TRY_GOTO(file_patch(&w->file, w->seal_place, hex, ST_SEAL_DIGITS));
   }
   s = file_commit(&w->file);
 done:

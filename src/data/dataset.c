@@ -84,13 +84,6 @@ dkho_status data_check_harmonic(const char *path, const data_field *target, int 
   return DKHO_OK;
 }
 
-static dkho_status check_finite(const dataset *d, const st_tensor *t) {
-  int64_t n = (int64_t)t->count, bad = finite_until_f64(t->data, n);
-  return bad == n
-             ? DKHO_OK
-             : fail(DKHO_E_NONFINITE, "%s: %s: element %lld is not finite", st_path(d->file), t->name, (long long)bad);
-}
-
 /* The dimension of the first one, and the identity that the description gives it. */
 static dkho_status check_complex(const dataset *d, int i, const cx *c) {
   char hex[33];
@@ -104,6 +97,19 @@ static dkho_status check_complex(const dataset *d, int i, const cx *c) {
   return DKHO_OK;
 }
 
+/* The bases that the file keeps for complex i. */
+static dkho_status check_bases(const dataset *d, int i, const cx *c) {
+  for (int k = 0; k <= c->dim; k++) {
+    char name[ST_NAME_MAX + 1];
+    const st_tensor *t;
+    data_name_harmonic(name, i, k);
+    if (!st_find(d->file, name)) continue;
+    TRY(st_need(d->file, name, ST_F64, 2, (const int64_t[]){c->n[k], -1}, &t));
+    TRY(data_prove_harmonic(d->file, t, c, k));
+  }
+  return DKHO_OK;
+}
+
 /* Every complex is looked at; only the first is kept. */
 static dkho_status load_complexes(dataset *d) {
   int n = d->spec.complexes;
@@ -114,6 +120,7 @@ static dkho_status load_complexes(dataset *d) {
     TRY(dataset_load_cx(d, i, &c));
     if (i == 0) d->c = c;
     dkho_status s = check_complex(d, i, c);
+    if (s == DKHO_OK) s = check_bases(d, i, c);
     for (int k = 0; k < CX_DEGREES; k++) d->count[i][k] = c->n[k];
     if (i > 0) cx_free(c);
     TRY(s);
@@ -131,11 +138,11 @@ static dkho_status load_field(dataset *d, int ci, int i) {
   if (f->role == DATA_GLOBAL) {
     int64_t shape[] = {d->total, f->channels};
     TRY(st_need(d->file, name, ST_F64, 2, shape, &t));
-    TRY(check_finite(d, t));
+    TRY(st_need_finite(d->file, t));
   } else if (f->role == DATA_STATIC) {
     int64_t shape[] = {d->count[ci][f->degree], f->channels};
     TRY(st_need(d->file, name, ST_F64, 2, shape, &t));
-    TRY(check_finite(d, t));
+    TRY(data_prove_static(d->file, t));
   } else {
     int64_t shape[] = {d->spec.samples[ci], d->count[ci][f->degree], f->channels};
     TRY(st_need(d->file, name, ST_F32, 3, shape, &t));
@@ -164,7 +171,6 @@ static dkho_status load_harmonic(dataset *d) {
       data_name_harmonic(name, ci, k);
       if (!st_find(d->file, name)) continue;
       TRY(st_need(d->file, name, ST_F64, 2, shape, &t));
-      TRY(check_finite(d, t));
       if (t->count) d->harmonic[ci * CX_DEGREES + k] = t;
     }
   for (int i = 0; i < d->spec.recipes; i++) {

@@ -108,9 +108,13 @@ dkho_status dataset_put_field(dataset_writer *w, const data_field *f) {
 
 static dkho_status check_finite(const dataset_writer *w, const char *what, const char *name, int64_t n,
                                 const double *v) {
-  for (int64_t i = 0; i < n; i++)
+  for (int64_t i = 0; i < n; i++) {
     if (!isfinite(v[i]))
       return fail(DKHO_E_NONFINITE, "%s: %s %s: element %lld is not finite", w->path, what, name, (long long)i);
+    if (fabs(v[i]) > DATA_STATIC_MAX)
+      return fail(DKHO_E_INPUT, "%s: %s %s: element %lld is %g, expected at most %g: its square must fit a float",
+                  w->path, what, name, (long long)i, v[i], DATA_STATIC_MAX);
+  }
   return DKHO_OK;
 }
 

@@ -91,8 +91,7 @@ static dkho_status read_basis(const st_file *f, const char *stem, int k, int64_t
   return DKHO_OK;
 }
 
-/* The columns are M-orthonormal eigenvectors for ascending λ (zero in a harmonic basis). */
-static dkho_status prove(const dec *d, const st_file *f, const char *stem, int k, const dec_basis *b) {
+dkho_status dec_basis_prove(const dec *d, const st_file *f, const char *name, int k, const dec_basis *b) {
   double *y;
   if (!MEM_NEW(y, b->n)) return DKHO_E_MEMORY;
   dkho_status s = DKHO_OK;
@@ -105,8 +104,8 @@ static dkho_status prove(const dec *d, const st_file *f, const char *stem, int k
     for (int64_t i = 0; i <= j; i++) off = fmax(off, fabs(dec_dot(d, k, 1, v, b->vec + i * b->n) - (i == j)));
     int rises = !b->lambda || lambda > (j ? b->lambda[j - 1] * (1 - SPREAD) : 0);
     if (!(residual <= PROOF + SPREAD * lambda && off <= PROOF && rises)) /* a NaN is refused too */
-      s = fail(DKHO_E_FORMAT, "%s: %s%d: column %lld belongs to another complex or is damaged (residual %.2g)",
-               st_path(f), stem, k, (long long)j, residual);
+      s = fail(DKHO_E_FORMAT, "%s: %s: column %lld belongs to another complex or is damaged (residual %.2g)",
+               st_path(f), name, (long long)j, residual);
   }
 done:
   mem_free(y);
@@ -154,8 +153,11 @@ dkho_status dec_bases_get(dec_bases *out, const cx *c, const st_file *f) {
   }
   TRY_GOTO(prove_counts(out, c, f));
   for (int k = 0; k <= out->top; k++) {
-    TRY_GOTO(prove(d, f, "spectral", k, &out->spectral[k]));
-    TRY_GOTO(prove(d, f, "harmonic", k, &out->harmonic[k]));
+    char name[NAME_ROOM];
+    snprintf(name, sizeof name, "spectral%d", k);
+    TRY_GOTO(dec_basis_prove(d, f, name, k, &out->spectral[k]));
+    snprintf(name, sizeof name, "harmonic%d", k);
+    TRY_GOTO(dec_basis_prove(d, f, name, k, &out->harmonic[k]));
   }
 done:
   dec_free(d);

@@ -29,7 +29,8 @@ dkho_status state_write(st_writer *w, const params *p, const real *slab) {
 static dkho_status need(const st_file *f, const param *q, const char *prefix, const st_tensor **x) {
   char name[ST_NAME_MAX + 1];
   full_name(name, prefix, q);
-  return st_need(f, name, REAL_ST, q->rank, q->shape, x);
+  TRY(st_need(f, name, REAL_ST, q->rank, q->shape, x));
+  return st_need_finite(f, *x);
 }
 
 dkho_status state_check(const st_file *f, const params *p, const char *prefix) {
@@ -88,6 +89,7 @@ static dkho_status read_sides(const st_file *f, const optim *o) {
       double *part = part_of(o, t, i, name, &n);
       if (!part) continue;
       TRY(st_need(f, name, ST_F64, 2, (const int64_t[]){n, n}, &x));
+      TRY(st_need_finite(f, x));
       memcpy(part, x->data, (size_t)(n * n) * sizeof *part);
     }
   return DKHO_OK;

@@ -11,9 +11,9 @@
 
 dkho_status state_declare(st_writer *w, const params *p, const char *prefix);
 dkho_status state_write(st_writer *w, const params *p, const real *slab);
-/* Whether every tensor is there with its shape. */
+/* Whether every tensor is there with its shape, all its numbers finite. */
 dkho_status state_check(const st_file *f, const params *p, const char *prefix);
-/* Every tensor must be there with its shape. The slab is untouched on failure. */
+/* Every tensor must be there with its shape, all its numbers finite. The slab is untouched on failure. */
 dkho_status state_read(const st_file *f, const params *p, const char *prefix, real *slab);
 
 /* Moments "adam.m.", "adam.v." (of every optimiser), average "average." if there is one, SOAP's "soap.cover{0,1}." and

@@ -165,6 +165,7 @@ static dkho_status put_metas(const neural_operator *o, const char *training, con
   char *text = config ? json_dumps(config, JSON_REAL_PRECISION(17)) : NULL;
   json_decref(config);
   dkho_status s = text ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a model's description");
+  if (s == DKHO_OK) s = st_seal(w);
   if (s == DKHO_OK) s = st_put_meta(w, "dkho.kind", "model");
   if (s == DKHO_OK) s = st_put_meta(w, "dkho.version", dkho_version());
   if (s == DKHO_OK) s = st_put_meta(w, "dkho.model", text);
@@ -276,6 +277,11 @@ static dkho_status load(neural_operator *o, packed_maker maker) {
   return state_read(o->source, o->p, "w/", o->value);
 }
 
+/* The file's name before what is wrong with it, once. */
+static dkho_status name_file(dkho_status s, const char *path) {
+  return strncmp(fail_text(), path, strlen(path)) == 0 ? s : fail_prefix(s, "%s", path);
+}
+
 dkho_status operator_load(neural_operator **out, const char *path, packed_maker maker) {
   st_file *file = NULL;
   neural_operator *o = NULL;
@@ -284,7 +290,7 @@ dkho_status operator_load(neural_operator **out, const char *path, packed_maker 
   dkho_status s = start(out, file, &o);
   if (s != DKHO_OK) {
     st_close(file);
-    return fail_prefix(s, "%s", path);
+    return name_file(s, path);
   }
   o->own_source = file;
   s = load(o, maker);
@@ -292,7 +298,7 @@ dkho_status operator_load(neural_operator **out, const char *path, packed_maker 
     *out = o;
   else
     operator_free(o);
-  return s == DKHO_OK ? s : fail_prefix(s, "%s", path);
+  return s == DKHO_OK ? s : name_file(s, path);
 }
 
 dkho_status operator_matches(const neural_operator *o, const dataset *d) {

@@ -61,6 +61,7 @@ static int64_t steps_per_epoch(const trainer *t) {
 
 static dkho_status declare_checkpoint(const trainer *t, st_writer *w) {
   uint64_t counters = 3, numbers = 3, history[2] = {(uint64_t)t->epoch, COLUMNS};
+  TRY(st_seal(w));
   TRY(st_put_meta(w, "dkho.kind", "checkpoint"));
   TRY(st_put_meta(w, "dkho.version", dkho_version()));
   TRY(st_put_meta(w, "dkho.data_hash", t->cfg->data_hash));
@@ -96,6 +97,18 @@ static dkho_status save_checkpoint(trainer *t) {
   return st_commit(w);
 }
 
+/* The best error is a number once there is one; a validation error need not be where such steps are left out. */
+static dkho_status check_numbers(const trainer *t, const st_file *f, int64_t best_epoch, const st_tensor *numbers,
+                                 const st_tensor *history) {
+  const double *n = numbers->data, *h = history->data;
+  for (int i = best_epoch ? 0 : 1; i < 3; i++)
+    if (!isfinite(n[i])) return fail(DKHO_E_NONFINITE, "%s: numbers: element %d is not finite", st_path(f), i);
+  for (int64_t i = 0; i < (int64_t)history->count; i++)
+    if (!isfinite(h[i]) && !(t->cfg->skip_nonfinite && i % COLUMNS == 3))
+      return fail(DKHO_E_NONFINITE, "%s: history: element %lld is not finite", st_path(f), (long long)i);
+  return DKHO_OK;
+}
+
 static dkho_status read_checkpoint(trainer *t, const st_file *f) {
   const char *kind, *hash, *optimizer = st_meta(f, "dkho.optimizer");
   const st_tensor *counters, *numbers, *history;
@@ -115,6 +128,7 @@ static dkho_status read_checkpoint(trainer *t, const st_file *f) {
                 st_path(f), (long long)c[0], (long long)c[1], (long long)c[2], (long long)t->cfg->epochs,
                 (long long)steps_per_epoch(t));
   TRY(st_need(f, "history", ST_F64, 2, (int64_t[]){c[0], COLUMNS}, &history));
+  TRY(check_numbers(t, f, c[2], numbers, history));
   TRY(state_read(f, t->o->p, "w/", t->o->value));
   TRY(state_read_optim(f, t->opt));
   t->epoch = c[0], t->step = c[1], t->best_epoch = c[2];

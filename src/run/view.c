@@ -45,7 +45,12 @@ dkho_status view_basis(const neural_operator *o, const complex_view *v, dec_basi
   if (t->dtype != ST_F64 || t->rank != 2 || t->shape[0] != (uint64_t)n || t->shape[1] > (uint64_t)n)
     return fail(DKHO_E_FORMAT, "%s: tensor '%s' is not a table of doubles with %lld rows", st_path(o->source), name,
                 (long long)n);
-  return column_basis(b, n, (int64_t)t->shape[1], t->data);
+  if (!o->d) TRY(st_need_finite(o->source, t));
+  TRY(column_basis(b, n, (int64_t)t->shape[1], t->data));
+  if (o->d && unit) return DKHO_OK; /* proven when the data set was opened */
+  dkho_status s = dec_basis_prove(v->metric, o->source, name, k, b);
+  if (s != DKHO_OK) dec_basis_free(b);
+  return s;
 }
 
 /* Whose descriptor rows the model reads on this complex. */
@@ -72,6 +77,7 @@ static dkho_status view_features(const neural_operator *o, complex_view *v) {
     int64_t shape[2] = {v->c->n[field->degree], field->channels};
     snprintf(name, sizeof name, "c%d/static/%s", v->complex, field->name);
     s = st_need(o->source, name, ST_F64, 2, shape, &t);
+    if (s == DKHO_OK && !o->d) s = data_prove_static(o->source, t); /* a data set has proven its own */
     if (s == DKHO_OK) array[f] = t->data;
   }
   if (s == DKHO_OK)
