@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,19 @@ enum { FILE_BUFFER = 1 << 20, TEMP_TRIES = 10000 };
 
 static dkho_status io(const char *what, const char *path) {
   return fail(DKHO_E_IO, "%s: cannot %s: %s", path, what, strerror(errno));
+}
+
+int file_open_fd(const char *path, int flags, mode_t mode) {
+  int fd;
+  do fd = open(path, flags, mode);
+  while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+int file_is_at(int fd, const char *path) {
+  struct stat mine, there;
+  return fstat(fd, &mine) == 0 && lstat(path, &there) == 0 && mine.st_dev == there.st_dev &&
+         mine.st_ino == there.st_ino;
 }
 
 int file_exists(const char *path) {
@@ -46,22 +60,47 @@ static dkho_status flush(file_out *f) {
   return DKHO_OK;
 }
 
-/* A new file PATH.tmp.N, the first N that is free, with the rights that umask leaves. Sets temp only when it is ours. */
-static dkho_status open_temp(file_out *f) {
-  size_t room = strlen(f->path) + 16;
-  char *name = mem_alloc(room, 1);
-  if (!name) return DKHO_E_MEMORY;
-  for (int n = 0; f->fd < 0 && n < TEMP_TRIES; n++) {
-    snprintf(name, room, "%s.tmp.%d", f->path, n);
-    f->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (f->fd < 0 && errno != EEXIST && errno != EINTR) break;
-  }
-  if (f->fd >= 0) {
-    f->temp = name;
+int file_clear_temp(const char *name) {
+  struct stat st;
+  int fd = file_open_fd(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+  if (fd < 0) return 0;
+  int dead = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 && file_is_at(fd, name) &&
+             unlink(name) == 0;
+  close(fd);
+  return dead;
+}
+
+/* A new file of this name, locked as long as it is open; -1 and errno when there is one already, or another reason. */
+static int create_locked(const char *name) {
+  int fd = file_open_fd(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return -1;
+  /* whoever sweeps may have taken it for a dead one before we could lock it */
+  if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && file_is_at(fd, name)) return fd;
+  close(fd);
+  errno = EEXIST;
+  return -1;
+}
+
+dkho_status file_temp(const char *path, int *fd, char **name) {
+  size_t room = strlen(path) + 16;
+  *fd = -1;
+  if (!(*name = mem_alloc(room, 1))) return DKHO_E_MEMORY;
+  for (int n = 0; n < TEMP_TRIES; n++) {
+    snprintf(*name, room, "%s.tmp.%d", path, n);
+    int taken = (*fd = create_locked(*name)) < 0 && errno == EEXIST;
+    if (taken && file_clear_temp(*name)) taken = (*fd = create_locked(*name)) < 0 && errno == EEXIST;
+    if (taken) continue;
+    if (*fd < 0) break;
+    for (int next = n + 1, more = 1; more && next < TEMP_TRIES; next++) { /* what dead ones left behind it */
+      snprintf(*name, room, "%s.tmp.%d", path, next);
+      more = file_clear_temp(*name);
+    }
+    snprintf(*name, room, "%s.tmp.%d", path, n);
     return DKHO_OK;
   }
-  dkho_status s = io("create a file beside it", f->path);
-  mem_free(name);
+  dkho_status s = io("create a file beside it", path);
+  mem_free(*name);
+  *name = NULL;
   return s;
 }
 
@@ -75,7 +114,7 @@ dkho_status file_open(file_out *f, const char *path, int force) {
   }
   f->path = mem_strdup(path);
   f->buffer = mem_alloc(FILE_BUFFER, 1);
-  dkho_status s = f->path && f->buffer ? open_temp(f) : DKHO_E_MEMORY;
+  dkho_status s = f->path && f->buffer ? file_temp(path, &f->fd, &f->temp) : DKHO_E_MEMORY;
   if (s != DKHO_OK) file_abort(f);
   return s;
 }
@@ -121,9 +160,9 @@ dkho_status file_patch(file_out *f, uint64_t offset, const void *bytes, size_t c
 /* A descriptor of the directory that holds the target, to sync the rename; -1 where that cannot be had. */
 static int open_directory(file_out *f) {
   char *slash = strrchr(f->path, '/');
-  if (!slash) return open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (!slash) return file_open_fd(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   *slash = 0;
-  int fd = open(slash == f->path ? "/" : f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = file_open_fd(slash == f->path ? "/" : f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   *slash = '/';
   return fd;
 }
@@ -141,7 +180,10 @@ static int put_in_place(const file_out *f) {
 
 /* fsync where the file system knows it. */
 static int sync_fd(int fd) {
-  return fsync(fd) == 0 || errno == EINVAL || errno == EROFS ? 0 : -1;
+  int failed;
+  do failed = fsync(fd);
+  while (failed && errno == EINTR);
+  return !failed || errno == EINVAL || errno == EROFS ? 0 : -1;
 }
 
 dkho_status file_commit(file_out *f) {
@@ -150,7 +192,7 @@ dkho_status file_commit(file_out *f) {
   if (s == DKHO_OK && sync_fd(f->fd) != 0) s = io("sync", f->path);
   fd = f->fd;
   f->fd = -1;
-  if (close(fd) != 0 && s == DKHO_OK) s = io("close", f->path);
+  if (close(fd) != 0 && errno != EINTR && s == DKHO_OK) s = io("close", f->path); /* interrupted, it is closed too */
   if (s == DKHO_OK && put_in_place(f) != 0)
     s = errno == EEXIST ? fail(DKHO_E_EXISTS, "%s: exists already; it is kept", f->path) : io("put in place", f->path);
   else if (s == DKHO_OK)
@@ -172,7 +214,7 @@ void file_abort(file_out *f) {
 
 dkho_status file_map_open(file_map *m, const char *path) {
   *m = (file_map){0};
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block us */
+  int fd = file_open_fd(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0); /* a pipe must not block us */
   if (fd < 0) return io("open", path);
   struct stat st;
   dkho_status s = DKHO_OK;

@@ -2,6 +2,7 @@
 #ifndef DATA_DATA_IMPL_H
 #define DATA_DATA_IMPL_H
 
+#include "base/lock.h"
 #include "data/spec.h"
 #include "data/spool.h"
 
@@ -31,6 +32,7 @@ struct dataset_writer {
   int spooling;
   int64_t total;
   int64_t *split[DATA_SPLITS], splits[DATA_SPLITS];
+  lock owned; /* PATH.lock */
   arena mem;
 };
 

@@ -43,6 +43,17 @@ static dkho_status copy_info(dataset_writer *w, const data_info *info) {
   return copy_text(&w->mem, dkho_version(), &w->spec.library);
 }
 
+/* The work may take hours: a second process is told at once that it is being done. */
+static dkho_status lock_output(dataset_writer *w) {
+  size_t room = strlen(w->path) + 8;
+  char *name = mem_alloc(room, 1);
+  if (!name) return DKHO_E_MEMORY;
+  snprintf(name, room, "%s.lock", w->path);
+  dkho_status s = lock_take(&w->owned, w->path, name);
+  mem_free(name);
+  return s;
+}
+
 dkho_status dataset_create(dataset_writer **out, const char *path, int force, const data_info *info) {
   *out = NULL;
   file_out probe = {0};
@@ -53,6 +64,7 @@ dkho_status dataset_create(dataset_writer **out, const char *path, int force, co
   w->force = force;
   dkho_status s = copy_info(w, info);
   if (s == DKHO_OK && !(w->path = arena_strdup(&w->mem, path))) s = DKHO_E_MEMORY;
+  if (s == DKHO_OK) s = lock_output(w);
   if (s == DKHO_OK)
     *out = w;
   else
@@ -63,6 +75,7 @@ dkho_status dataset_create(dataset_writer **out, const char *path, int force, co
 void dataset_abort(dataset_writer *w) {
   if (!w) return;
   for (int i = 0; w->spool && i < w->spec.fields; i++) spool_close(&w->spool[i]);
+  lock_release(&w->owned);
   arena_free(&w->mem);
   mem_free(w);
 }

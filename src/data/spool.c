@@ -3,9 +3,6 @@
 #include "base/mem.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,15 +13,11 @@ static dkho_status io(const char *what, const char *target) {
 
 dkho_status spool_open(spool *s, const char *target) {
   *s = (spool){.fd = -1, .target = target};
-  size_t room = strlen(target) + 16;
-  char *name = mem_alloc(room, 1);
-  if (!name) return DKHO_E_MEMORY;
-  snprintf(name, room, "%s.tmp.XXXXXX", target);
-  s->fd = mkostemp(name, O_CLOEXEC);
-  dkho_status status = s->fd < 0 ? io("create a file beside it", target) : DKHO_OK;
-  if (s->fd >= 0) unlink(name);
+  char *name;
+  TRY(file_temp(target, &s->fd, &name));
+  unlink(name);
   mem_free(name);
-  return status;
+  return DKHO_OK;
 }
 
 dkho_status spool_write(spool *s, const void *bytes, size_t count) {

@@ -4,6 +4,7 @@
 #include "run/train.h"
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/report.h"
 #include "base/rng.h"
 #include "la/la.h"
@@ -45,6 +46,7 @@ typedef struct trainer {
   int64_t epoch, step, best_epoch;
   double best, loss_sum, seconds;
   double started, saved; /* clock readings of this process */
+  lock owned;            /* the directory, from its first file to the end */
   arena mem;
 } trainer;
 
@@ -192,12 +194,21 @@ static int is_leftover(const char *name) {
 }
 
 /* Temporary files of a process that was killed while it wrote. */
-static void sweep(const char *run) {
+static void remove_leftovers(const char *run) {
   DIR *d = opendir(run);
   char path[PATH_LIMIT];
   for (struct dirent *e; d && (e = readdir(d));)
-    if (is_leftover(e->d_name) && snprintf(path, sizeof path, "%s/%s", run, e->d_name) < PATH_LIMIT) unlink(path);
+    if (is_leftover(e->d_name) && snprintf(path, sizeof path, "%s/%s", run, e->d_name) < PATH_LIMIT)
+      file_clear_temp(path);
   if (d) closedir(d);
+}
+
+/* From here on nobody else writes into the directory. */
+static dkho_status own_directory(trainer *t) {
+  char path[PATH_LIMIT];
+  TRY(lock_take(&t->owned, t->dir, in_dir(t, TRAIN_LOCK, path)));
+  remove_leftovers(t->dir);
+  return DKHO_OK;
 }
 
 /* The directory and those above it. */
@@ -213,10 +224,10 @@ static dkho_status make_directory(const char *dir) {
 }
 
 /* Only when everything else is ready: a directory with a config.json is a run, and a run is never written over. */
-static dkho_status write_config(const trainer *t) {
+static dkho_status write_config(trainer *t) {
   char path[PATH_LIMIT];
   TRY(make_directory(t->dir));
-  sweep(t->dir);
+  TRY(own_directory(t));
   return config_write(t->cfg, in_dir(t, "config.json", path), 0);
 }
 
@@ -483,12 +494,14 @@ static void dispose(trainer *t) {
   mem_free(t->gradient);
   pool_free(t->threads);
   arena_free(&t->mem);
+  lock_release(&t->owned);
 }
 
 static dkho_status go(const dataset *d, const run_config *cfg, const char *run, const train_host *host, int resume) {
   trainer t = {.d = d, .cfg = cfg, .host = host, .dir = run, .best = NAN};
   t.started = t.saved = clock_now();
-  dkho_status s = prepare(&t);
+  dkho_status s = resume ? own_directory(&t) : DKHO_OK;
+  if (s == DKHO_OK) s = prepare(&t);
   if (s == DKHO_OK) s = resume ? load_checkpoint(&t) : write_config(&t);
   if (s == DKHO_OK && t.epoch > 0) s = write_history(&t); /* a kill may have cut off the last row */
   if (s == DKHO_OK) s = write_manifest(&t);
@@ -518,6 +531,5 @@ dkho_status train_start(const dataset *d, const run_config *cfg, const char *run
 
 dkho_status train_resume(const dataset *d, const run_config *cfg, const char *run, const train_host *host) {
   TRY(check_length(run));
-  sweep(run);
   return go(d, cfg, run, host, 1);
 }

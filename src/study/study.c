@@ -211,6 +211,7 @@ static dkho_status train_all(study *s) {
 static void study_close(study *s) {
   dataset_free(s->d);
   pool_free(s->threads);
+  lock_release(&s->owned);
 }
 
 static dkho_status study_plan(study *s, const char *problem_name, const char *dir, const dkho_reproduce_options *o) {
@@ -230,7 +231,9 @@ static dkho_status study_plan(study *s, const char *problem_name, const char *di
 
 static dkho_status study_do(study *s) {
   json_t *result = NULL;
+  char path[PATH_LIMIT];
   TRY(make_folders(s));
+  TRY(lock_take(&s->owned, s->dir, study_path(s, TRAIN_LOCK, path)));
   TRY(check_plan(s));
   TRY(check_weights(s));
   TRY(pool_create(&s->threads, s->o->threads));
