@@ -30,8 +30,7 @@ extern "C" {
   X(DKHO_E_NOCONV, "a solver did not converge")                                                                        \
   X(DKHO_E_NONFINITE, "a value is not finite")                                                                         \
   X(DKHO_E_STOPPED, "stopped on request")                                                                              \
-  X(DKHO_E_INTERNAL, "internal inconsistency")                                                                         \
-  X(DKHO_E_BUSY, "in use by another process")
+  X(DKHO_E_INTERNAL, "internal inconsistency")
 
 typedef enum {
 #define DKHO_X(code, text) code,

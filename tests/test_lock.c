@@ -2,7 +2,7 @@
  * living are left alone, those of the dead are removed; training, data and reproduction keep a second process out. */
 #include "api.h"
 
-#include "base/file.h"
+#include "base/temp.h"
 #include "base/lock.h"
 
 #include <signal.h>
@@ -60,7 +60,7 @@ static void test_lock(void **state) {
   gethostname(host, sizeof host - 1);
   snprintf(owner, sizeof owner, "it: is being written by process %ld on %s;", (long)getpid(), host);
   FINE(lock_take(&a, "it", path));
-  REFUSED(DKHO_E_BUSY, lock_take(&b, "it", path), owner);
+  REFUSED(DKHO_E_IO, lock_take(&b, "it", path), owner);
   assert_int_equal(b.held, 0);
   lock_release(&b);
   lock_release(&a);
@@ -69,7 +69,7 @@ static void test_lock(void **state) {
   /* another process: named while it lives, taken over when it is dead */
   pid_t child = keep_busy(take_lock, path);
   snprintf(owner, sizeof owner, "process %ld on %s;", (long)child, host);
-  REFUSED(DKHO_E_BUSY, lock_take(&b, "it", path), owner);
+  REFUSED(DKHO_E_IO, lock_take(&b, "it", path), owner);
   kill_child(child);
   assert_true(file_exists(path));
   FINE(lock_take(&b, "it", path));
@@ -81,7 +81,7 @@ static void test_lock(void **state) {
   fclose(f);
   FINE(lock_take(&a, "it", path));
   assert_int_equal(truncate(path, 0), 0);
-  REFUSED(DKHO_E_BUSY, lock_take(&b, "it", path), "by another process;");
+  REFUSED(DKHO_E_IO, lock_take(&b, "it", path), "by another process;");
   lock_release(&a);
   REFUSED(DKHO_E_IO, lock_take(&a, "it", scratch_path(path, dir, "no/lock")), "cannot make the lock file");
   assert_int_equal(scratch_count(dir), 0);
@@ -135,7 +135,7 @@ static void test_verbs(void **state) {
   FINE(dkho_dataset_generate("darcy", data, &g));
   assert_int_equal(scratch_count(dir), 1);
   pid_t child = keep_busy(take_lock, scratch_path(path, dir, "again.st.lock"));
-  REFUSED(DKHO_E_BUSY, dkho_dataset_generate("darcy", again, &g), "again.st: is being written by process");
+  REFUSED(DKHO_E_IO, dkho_dataset_generate("darcy", again, &g), "again.st: is being written by process");
   kill_child(child);
   FINE(dkho_dataset_generate("darcy", again, &g));
   assert_int_equal(scratch_count(dir), 2);
@@ -143,7 +143,7 @@ static void test_verbs(void **state) {
   o.target = "q";
   assert_int_equal(mkdir(run, 0777), 0);
   child = keep_busy(take_lock, scratch_path(path, run, ".dkho.lock"));
-  REFUSED(DKHO_E_BUSY, dkho_train(data, run, &o), "run: is being written by process");
+  REFUSED(DKHO_E_IO, dkho_train(data, run, &o), "run: is being written by process");
   assert_int_equal(scratch_count(run), 1);
   kill_child(child);
   FINE(dkho_train(data, run, &o));
@@ -154,7 +154,7 @@ static void test_verbs(void **state) {
   child = keep_busy(take_lock, path);
   pid_t writer = keep_busy(start_file, scratch_path(last, run, "last.st"));
   snprintf(temp, sizeof temp, "%s.tmp.0", last);
-  REFUSED(DKHO_E_BUSY, dkho_train_resume(run, NULL, NULL), "run: is being written by process");
+  REFUSED(DKHO_E_IO, dkho_train_resume(run, NULL, NULL), "run: is being written by process");
   assert_true(file_exists(temp));
   kill_child(child), kill_child(writer);
   FINE(dkho_train_resume(run, NULL, NULL));
@@ -164,7 +164,7 @@ static void test_verbs(void **state) {
   scratch_path(study, dir, "study"), scratch_path(problem, dir, "study/darcy");
   assert_true(mkdir(study, 0777) == 0 && mkdir(problem, 0777) == 0);
   child = keep_busy(take_lock, scratch_path(path, problem, ".dkho.lock"));
-  REFUSED(DKHO_E_BUSY, dkho_reproduce("darcy", study, &r, &json), "study/darcy: is being written by process");
+  REFUSED(DKHO_E_IO, dkho_reproduce("darcy", study, &r, &json), "study/darcy: is being written by process");
   kill_child(child);
 }
 

@@ -1,6 +1,7 @@
 /* file.c: atomic replacement and read-only maps. */
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,8 +5,6 @@
 
 #include "base/status.h"
 
-#include <sys/types.h>
-
 typedef struct file_out {
   int fd; /* -1 when closed */
   char *path, *temp;
@@ -22,8 +20,6 @@ typedef struct file_out {
 dkho_status file_open(file_out *f, const char *path, int force);
 dkho_status file_write(file_out *f, const void *bytes, size_t count);
 dkho_status file_printf(file_out *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Writes over bytes that were written before: offset + count ≤ written. */
-dkho_status file_patch(file_out *f, uint64_t offset, const void *bytes, size_t count);
 dkho_status file_commit(file_out *f);
 void file_abort(file_out *f);
 
@@ -36,15 +32,6 @@ void file_map_close(file_map *m);
 /* Part of a mapped file that will be read soon. Advice: it never fails and changes nothing but time. */
 void file_will_need(const void *bytes, size_t size);
 
-/* A new file PATH.tmp.N, open for reading and writing, the first N that is free, with the rights that umask leaves; the name is
- * the caller's to free. It stays locked (flock) while it is open: so whoever meets a temporary file that nobody holds knows
- * that its owner is dead, and removes it, as this call does with those in its way. */
-dkho_status file_temp(const char *path, int *fd, char **name);
-/* Removes a temporary file if its owner is dead; says whether it did. Where the file system has no locks none is. */
-int file_clear_temp(const char *name);
-
-int file_open_fd(const char *path, int flags, mode_t mode); /* open(), not disturbed by signals */
-int file_is_at(int fd, const char *path);                   /* the open file is the one of this name */
 int file_exists(const char *path);
 dkho_status file_mkdir(const char *path); /* one level; an existing directory is fine */
 

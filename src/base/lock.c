@@ -1,8 +1,8 @@
 /* lock.c: flock, and the name of the owner for whoever is turned away. */
 #include "base/lock.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/report.h"
+#include "base/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static void write_owner(int fd) {
 static dkho_status turned_away(int fd, const char *path) {
   char owner[OWNER_ROOM];
   read_owner(fd, owner);
-  return fail(DKHO_E_BUSY, "%s: is being written by %s; wait until it has ended, or choose another name", path, owner);
+  return fail(DKHO_E_IO, "%s: is being written by %s; wait until it has ended, or choose another name", path, owner);
 }
 
 /* One try: 1 the lock is ours, 0 try again, -1 no locks here, -2 failed with *s. */
@@ -67,7 +67,7 @@ dkho_status lock_take(lock *l, const char *path, const char *file) {
     write_owner(l->fd);
     return DKHO_OK;
   }
-  if (won == 0) s = fail(DKHO_E_BUSY, "%s: its lock file %s changes hands all the time", path, file);
+  if (won == 0) s = fail(DKHO_E_IO, "%s: its lock file %s changes hands all the time", path, file);
   if (won == -1) {
     report_log("%s: the file system has no locks; nothing keeps a second process from writing there", path);
     unlink(file);

@@ -13,7 +13,7 @@ typedef struct lock {
   char *path;
 } lock;
 
-/* "PATH" in messages is the thing itself, `file` the lock file. DKHO_E_BUSY, with the owner's process and machine, when another
+/* "PATH" in messages is the thing itself, `file` the lock file. DKHO_E_IO, with the owner's process and machine, when another
  * process or thread has it. */
 dkho_status lock_take(lock *l, const char *path, const char *file);
 void lock_release(lock *l); /* removes the lock file; a lock that is not held is fine */

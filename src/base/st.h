@@ -30,7 +30,6 @@ typedef struct st_tensor {
 } st_tensor;
 
 typedef struct st_file st_file; /* immutable once open: share it between threads freely */
-/* A sealed file (st_seal) is read and hashed once, and refused when its contents have changed. */
 dkho_status st_open(st_file **out, const char *path);
 dkho_status st_open_memory(st_file **out, const void *bytes, size_t size,
                            const char *name); /* bytes borrowed; name for messages */
@@ -46,8 +45,6 @@ const char *st_meta_key(const st_file *f, int i); /* in the order of strcmp */
  */
 dkho_status st_need(const st_file *f, const char *name, st_dtype dtype, int rank, const int64_t *shape,
                     const st_tensor **out);
-/* Whether all numbers of a tensor are finite; the error names file, tensor and element. */
-dkho_status st_need_finite(const st_file *f, const st_tensor *t);
 /* The metadata value, or an error naming file and key. */
 dkho_status st_need_meta(const st_file *f, const char *key, const char **out);
 /* 128-bit content hash of the whole file as 32 hex digits (not cryptographic; the function is documented in
@@ -59,8 +56,6 @@ void st_hash_bytes(const void *bytes, size_t size, char hex[33]);
 typedef struct st_writer st_writer;
 dkho_status st_create(st_writer **out, const char *path, int force);
 dkho_status st_put_meta(st_writer *w, const char *key, const char *value);
-/* Before the first byte of data: the file will hold the hash of its own contents, which st_open then verifies. */
-dkho_status st_seal(st_writer *w);
 /* Declares the next tensor. All metadata and declarations come before the first byte of data. Padding that a tensor's
  * alignment needs is put in by itself: any order of types will do. */
 dkho_status st_declare(st_writer *w, const char *name, st_dtype dtype, int rank, const uint64_t *shape);

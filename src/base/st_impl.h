@@ -2,7 +2,7 @@
 #ifndef BASE_ST_IMPL_H
 #define BASE_ST_IMPL_H
 
-#include "base/st.h"
+#include "base/seal.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "containers are mapped as they are: little-endian only");
 

@@ -1,6 +1,7 @@
 /* st_write.c: writing a container as a stream. Declarations first, then the header, then bytes in that order. Where a
  * tensor would begin off its alignment, a padding tensor "_padN" of zeros is put before it; callers never see it. */
 #include "base/st_impl.h"
+#include "base/temp.h"
 
 #include <assert.h>
 #include <stdio.h>

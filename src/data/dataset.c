@@ -2,6 +2,8 @@
 #include "data/data_impl.h"
 #include "base/file.h"
 #include "base/finite.h"
+#include "base/seal.h"
+#include "data/proof.h"
 
 #include <assert.h>
 #include <stdatomic.h>

@@ -101,13 +101,6 @@ const int64_t *dataset_split(const dataset *d, data_split s, int64_t *count); /*
 const feat_table *dataset_table(const dataset *d);
 const data_recipe *dataset_recipe(const dataset *d, const char *target); /* NULL when there is none */
 
-/* Static fields enter a network as they are, in single precision: larger ones are refused. */
-#define DATA_STATIC_MAX 1e18
-/* What opening proves: numbers of a static field (F64); columns of a harmonic basis (F64 [n[k], count]), Δh = 0 and orthonormal in
- * the unit metric. */
-dkho_status data_prove_static(const st_file *f, const st_tensor *t);
-dkho_status data_prove_harmonic(const st_file *f, const st_tensor *t, const cx *c, int k);
-
 /* The descriptors compiled for the first complex. */
 dkho_status dataset_features(features **out, const dataset *d, feat_profile profile, int modes);
 

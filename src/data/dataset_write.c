@@ -4,6 +4,7 @@
  * between the two, and let the scaling numbers be known before the header is written (dataset_commit.c). */
 #include "base/rng.h"
 #include "data/data_impl.h"
+#include "data/proof.h"
 
 #include <assert.h>
 #include <math.h>

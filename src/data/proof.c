@@ -1,6 +1,7 @@
 /* proof.c: arrays of a data set that can be checked against what they claim to be. Whatever passes is harmless, not true: a
  * static field may hold any numbers of a sensible size. */
-#include "data/dataset.h"
+#include "data/proof.h"
+#include "base/seal.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* spool.c: see spool.h. */
 #include "data/spool.h"
 #include "base/mem.h"
+#include "base/temp.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* bases.c: the spectral and harmonic bases of a complex together, found once and kept in its file (docs/FORMATS.md,
  * "Complex"). What is read is proved before it is believed; how bases are found is in spectrum.c and harmonic.c. */
 #include "dec/dec_impl.h"
+#include "dec/proof.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -64,9 +64,6 @@ dkho_status dec_decompose(const dec *d, int k, int ch, const double *u, double *
  * top]. */
 dkho_status dec_spectrum(const dec *d, int top, int count, dec_basis *out);
 /* The columns of a basis row-major, n × columns; zeros where the basis is shorter. */
-/* Whether the columns are M-orthonormal eigenvectors of Δ_k for ascending λ (zero in a harmonic basis, lambda NULL); the error names
- * the file that they came from and the tensor. */
-dkho_status dec_basis_prove(const dec *d, const st_file *f, const char *name, int k, const dec_basis *b);
 void dec_basis_rows(const dec_basis *b, int64_t columns, double *out);
 
 /* Spectral and harmonic bases of the degrees 0 … top in one metric, as data sets, models and mesh files carry them. */

@@ -1,6 +1,8 @@
 /* state.c: slabs in and out of the container; see state.h. */
 #include "nn/state.h"
 
+#include "base/seal.h"
+
 #include <stdio.h>
 #include <string.h>
 

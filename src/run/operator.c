@@ -1,6 +1,7 @@
 /* operator.c: making, loading, saving operators. */
 #include "run/operator.h"
 
+#include "base/seal.h"
 #include "nn/state.h"
 #include "run/view_impl.h"
 

@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/lock.h"
+#include "base/seal.h"
+#include "base/temp.h"
 #include "base/report.h"
 #include "base/rng.h"
 #include "la/la.h"

@@ -3,6 +3,10 @@
  * twice, and one copy is thrown away. */
 #include "run/view_impl.h"
 
+#include "base/seal.h"
+#include "data/proof.h"
+#include "dec/proof.h"
+
 #include <stdio.h>
 #include <string.h>
 

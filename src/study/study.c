@@ -1,6 +1,7 @@
 /* study.c: budgets, the plan of a study, its data and its training. */
 #include "study/study.h"
 
+#include "base/lock.h"
 #include "base/report.h"
 #include "run/estimate.h"
 #include "run/train.h"
@@ -211,7 +212,6 @@ static dkho_status train_all(study *s) {
 static void study_close(study *s) {
   dataset_free(s->d);
   pool_free(s->threads);
-  lock_release(&s->owned);
 }
 
 static dkho_status study_plan(study *s, const char *problem_name, const char *dir, const dkho_reproduce_options *o) {
@@ -229,11 +229,8 @@ static dkho_status study_plan(study *s, const char *problem_name, const char *di
   return study_check_figures(s);
 }
 
-static dkho_status study_do(study *s) {
+static dkho_status study_work(study *s) {
   json_t *result = NULL;
-  char path[PATH_LIMIT];
-  TRY(make_folders(s));
-  TRY(lock_take(&s->owned, s->dir, study_path(s, TRAIN_LOCK, path)));
   TRY(check_plan(s));
   TRY(check_weights(s));
   TRY(pool_create(&s->threads, s->o->threads));
@@ -245,6 +242,17 @@ static dkho_status study_do(study *s) {
   dkho_status st = study_results(s, &result);
   if (st == DKHO_OK) st = study_figures(s, result);
   json_decref(result);
+  return st;
+}
+
+/* One process at a time. */
+static dkho_status study_do(study *s) {
+  char path[PATH_LIMIT];
+  lock owned;
+  TRY(make_folders(s));
+  TRY(lock_take(&owned, s->dir, study_path(s, TRAIN_LOCK, path)));
+  dkho_status st = study_work(s);
+  lock_release(&owned);
   return st;
 }
 

@@ -4,7 +4,6 @@
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H
 
-#include "base/lock.h"
 #include "study/opened.h"
 #include "problem/problem.h"
 
@@ -36,7 +35,6 @@ typedef struct study {
   study_budget budget; /* with the caller's own numbers */
   const dkho_reproduce_options *o;
   char root[PATH_LIMIT], dir[PATH_LIMIT], data[PATH_LIMIT]; /* DIR, DIR/PROBLEM, its data.st */
-  lock owned;                                               /* DIR/PROBLEM */
   dataset *d;
   pool *threads;
   int models;
