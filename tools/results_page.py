@@ -97,6 +97,8 @@ def row_value(row, key):
         return 1000 * cost["classical"]["seconds_per_sample"]
     if key == "minutes":
         return row["seconds"] / 60
+    if key == "break_even_solves":
+        return cost[key]
     if key == "late_fall":
         return row["training"]["late_fall"]
     return row["metrics"][key] if key in row.get("metrics", {}) else row[key]
@@ -375,7 +377,7 @@ def example(results):
 
 def demo(results):
     """The comparison at the end of `dkho demo`."""
-    keys = ("rel_l2", "grad_fid", "iou")
+    keys = ("rel_l2", "coboundary_fid", "iou")
     rows = results.files["demo"]["problems"][0]["targets"][0]["rows"]
     return table(["predictor", *keys, "what it is"], [[r["name"]] + [f"{r['metrics'][k]:.4f}" for k in keys] +
                                                        [r.get("what", "the operator just trained")] for r in rows])
