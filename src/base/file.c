@@ -45,6 +45,19 @@ dkho_status file_mkdir(const char *path) {
   return io("make the directory", path);
 }
 
+dkho_status file_mkdir_all(const char *path) {
+  char *above = mem_strdup(path);
+  if (!above) return DKHO_E_MEMORY;
+  dkho_status s = DKHO_OK;
+  for (char *at = above + 1; s == DKHO_OK && *above && (at = strchr(at, '/')); at++) {
+    *at = 0;
+    s = file_mkdir(above);
+    *at = '/';
+  }
+  mem_free(above);
+  return s == DKHO_OK ? file_mkdir(path) : s;
+}
+
 static dkho_status flush(file_out *f) {
   /* Part of the buffer may have gone out before a failure: going on would write it twice. */
   if (f->failed) return fail(DKHO_E_IO, "%s: cannot write: an earlier write failed", f->path);

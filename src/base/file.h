@@ -33,6 +33,7 @@ void file_map_close(file_map *m);
 void file_will_need(const void *bytes, size_t size);
 
 int file_exists(const char *path);
-dkho_status file_mkdir(const char *path); /* one level; an existing directory is fine */
+dkho_status file_mkdir(const char *path);     /* one level; an existing directory is fine */
+dkho_status file_mkdir_all(const char *path); /* and those above it */
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/lock.h"
 #include "base/seal.h"
 #include "base/temp.h"
+#include "base/machine.h"
 #include "base/report.h"
 #include "base/rng.h"
 #include "la/la.h"
@@ -171,20 +172,6 @@ static dkho_status write_history(const trainer *t) {
   return s;
 }
 
-static void cpu_name(char *out, size_t size) {
-  snprintf(out, size, "unknown");
-  FILE *f = fopen("/proc/cpuinfo", "r");
-  char line[256];
-  while (f && fgets(line, sizeof line, f)) {
-    char *colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
-    if (!colon) continue;
-    colon[strcspn(colon, "\n")] = 0;
-    snprintf(out, size, "%s", colon + 2);
-    break;
-  }
-  if (f) fclose(f);
-}
-
 /* "NAME.tmp.NUMBER" of one of a run's files. */
 static int is_leftover(const char *name) {
   for (int i = 0; i < FILES; i++) {
@@ -213,22 +200,10 @@ static dkho_status own_directory(trainer *t) {
   return DKHO_OK;
 }
 
-/* The directory and those above it. */
-static dkho_status make_directory(const char *dir) {
-  char path[PATH_LIMIT];
-  snprintf(path, sizeof path, "%s", dir);
-  for (char *at = path + 1; *path && (at = strchr(at, '/')); at++) {
-    *at = 0;
-    TRY(file_mkdir(path));
-    *at = '/';
-  }
-  return file_mkdir(dir);
-}
-
 /* Only when everything else is ready: a directory with a config.json is a run, and a run is never written over. */
 static dkho_status write_config(trainer *t) {
   char path[PATH_LIMIT];
-  TRY(make_directory(t->dir));
+  TRY(file_mkdir_all(t->dir));
   TRY(own_directory(t));
   return config_write(t->cfg, in_dir(t, "config.json", path), 0);
 }
@@ -236,7 +211,7 @@ static dkho_status write_config(trainer *t) {
 /* What decides the last bits beside the configuration, and the number of threads, which does not. */
 static dkho_status this_machine(const trainer *t, json_t **out) {
   char cpu[256];
-  cpu_name(cpu, sizeof cpu);
+  machine_cpu(cpu, sizeof cpu);
   *out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "version", dkho_version(), "commit", DKHO_COMMIT,
                    "build", DKHO_BUILD, "compiler", DKHO_COMPILER, "cpu", cpu, "blas", dense_library(), "kernels",
                    runner_kernels(t->run), "engine", runner_engine(t->run), "threads", pool_width(t->threads));
