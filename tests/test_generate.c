@@ -1,6 +1,6 @@
 /* Generators: counts, check figures, quality, determinism, refusals, failing memory. */
 #include "base/rng.h"
-#include "mesh/generate.h"
+#include "mesh/gen_planar.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -491,6 +491,74 @@ static dkho_status small_shell(cx **out) {
   return cx_shell(out, 100);
 }
 
+static double area(const double *x, const int32_t *v) {
+  const double *a = x + 2 * v[0], *b = x + 2 * v[1], *c = x + 2 * v[2];
+  return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+}
+
+/* Whether point p lies outside the circle of a triangle, but for rounding. */
+static int outside(const double *x, const int32_t *v, int32_t p) {
+  double m[3][3], det;
+  for (int i = 0; i < 3; i++) {
+    m[i][0] = x[2 * v[i]] - x[2 * p], m[i][1] = x[2 * v[i] + 1] - x[2 * p + 1];
+    m[i][2] = m[i][0] * m[i][0] + m[i][1] * m[i][1];
+  }
+  det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
+        m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+  return det <= 1e-12;
+}
+
+/* The sides that two triangles share know each other, also after points have moved and sides were flipped; without twins nothing would
+ * be flipped. */
+static void twins(void **state) {
+  (void)state;
+  enum { SIDE = 8, BOUNDARY = 4 * SIDE, INSIDE = 150 };
+  gen_planar g = {.half = 1, .h_near = 0.2, .h_far = 0.2, .near = 0.1, .far = 0.5};
+  double x[2 * (BOUNDARY + INSIDE)];
+  int32_t label[BOUNDARY];
+  rng r = rng_open(5, RNG_TEST, 0);
+  for (int i = 0; i < BOUNDARY; i++) {
+    double t = -1 + 2.0 * (i % SIDE) / SIDE;
+    const double corner[4][2] = {{t, -1}, {1, t}, {-t, 1}, {-1, -t}};
+    x[2 * i] = corner[i / SIDE][0], x[2 * i + 1] = corner[i / SIDE][1];
+    label[i] = 1;
+  }
+  for (int i = 2 * BOUNDARY; i < 2 * (BOUNDARY + INSIDE); i++) x[i] = rng_range(&r, -0.95, 0.95);
+  planar m = {.p = &g, .boundary = BOUNDARY, .interior = INSIDE, .room = BOUNDARY + INSIDE, .x = x, .label = label};
+  assert_ok(planar_triangulate(&m));
+  for (int turn = 0; turn < 6; turn++) {
+    int64_t shared = 0;
+    assert_int_equal(m.triangles, 2 * (BOUNDARY + INSIDE) - BOUNDARY - 2); /* Euler */
+    for (int64_t h = 0; h < 3 * m.triangles; h++) {
+      const int32_t *v = m.tri + h / 3 * 3;
+      int32_t a = v[(h + 1) % 3], b = v[(h + 2) % 3], other = m.twin[h]; /* 3·t + j is j mod 3 */
+      if (other < 0) {
+        assert_true(a < BOUNDARY && b < BOUNDARY);
+        continue;
+      }
+      const int32_t *u = m.tri + other / 3 * 3;
+      assert_int_equal(m.twin[other], h);
+      assert_true(u[(other + 1) % 3] == b && u[(other + 2) % 3] == a);
+      shared++;
+    }
+    assert_int_equal(shared, 3 * m.triangles - BOUNDARY);
+    /* points move a little, which leaves every triangle standing: then the flips must find Delaunay's again */
+    for (int i = 2 * BOUNDARY; i < 2 * (BOUNDARY + INSIDE); i++) {
+      double old = x[i];
+      x[i] += rng_range(&r, -0.02, 0.02);
+      for (int64_t t = 0; t < m.triangles; t++)
+        if (area(x, m.tri + 3 * t) < 1e-6) x[i] = old;
+    }
+    planar_flip(&m);
+    for (int64_t t = 0; t < m.triangles; t++)
+      for (int j = 0; j < 3; j++)
+        if (m.twin[3 * t + j] >= 0)
+          assert_true(outside(x, m.tri + 3 * t, m.tri[m.twin[3 * t + j] / 3 * 3 + m.twin[3 * t + j] % 3]));
+  }
+  mem_free(m.tri);
+  mem_free(m.twin);
+}
+
 static void failing_memory(void **state) {
   (void)state;
   dkho_status (*const make[])(cx **) = {small_planar, small_torus, small_shell};
@@ -516,6 +584,7 @@ int main(void) {
       cmocka_unit_test(delaunay_property), cmocka_unit_test(delaunay_of_grids), cmocka_unit_test(delaunay_refusals),
       cmocka_unit_test(darcy_main),        cmocka_unit_test(darcy_smoke),       cmocka_unit_test(other_planar_domains),
       cmocka_unit_test(planar_refusals),   cmocka_unit_test(torus_main),        cmocka_unit_test(torus_grids),
-      cmocka_unit_test(cavity_main),       cmocka_unit_test(cavity_smoke),      cmocka_unit_test(failing_memory)};
+      cmocka_unit_test(cavity_main),       cmocka_unit_test(cavity_smoke),      cmocka_unit_test(twins),
+      cmocka_unit_test(failing_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "la/la.h"
 #include "base/rng.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -389,8 +390,26 @@ static void failing_allocations_leave_nothing(void **state) {
   assert_true(n > 20);
 }
 
+/* OpenBLAS without threads, where the build found it, starts none: neither when it is loaded nor when it is used. */
+static void blas_starts_no_threads(void **state) {
+  (void)state;
+  if (!strstr(dense_library(), "SINGLE_THREADED")) skip();
+  enum { N = 200 };
+  double *a = mem_alloc(N * N, sizeof *a), *b = mem_alloc(N * N, sizeof *b), *c = mem_alloc(N * N, sizeof *c);
+  for (int i = 0; i < N * N; i++) a[i] = i % 7, b[i] = i % 5;
+  dense_gemm(0, 0, N, N, N, 1, a, N, b, N, 0, c, N);
+  mem_free(a), mem_free(b), mem_free(c);
+  int threads = 0;
+  DIR *d = opendir("/proc/self/task");
+  assert_non_null(d);
+  for (struct dirent *e; (e = readdir(d));) threads += e->d_name[0] != '.';
+  closedir(d);
+  assert_int_equal(threads, 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(blas_starts_no_threads),
       cmocka_unit_test(csr_algebra_is_dense_algebra),
       cmocka_unit_test(duplicates_add_up),
       cmocka_unit_test(cholesky_solves),

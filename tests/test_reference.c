@@ -132,6 +132,35 @@ static void ridge_recovers(void **state) {
   json_decref(rows);
 }
 
+/* Numbers of samples about the size of a tile of the Gram matrix: none may be left out, none counted twice. */
+static void ridge_sizes(void **state) {
+  shared *s = *state;
+  enum { MANY = 150 };
+  ridge *r;
+  ridge_fit fit;
+  int target = dataset_find(s->d, "w");
+  int64_t all[MANY], vals, trains, n = dataset_cx(s->d, 0)->n[1];
+  const int64_t *train = dataset_split(s->d, DATA_TRAIN, &trains), *val = dataset_split(s->d, DATA_VAL, &vals);
+  for (int64_t few = 126; few <= 131; few++) {
+    ok(ridge_create(&r, s->d, few, train, NULL));
+    ok(ridge_choose(r, target, RIDGE_LINEAR, vals, val, &fit));
+    if (!(fit.error < 1e-4)) fail_msg("%lld samples: %g", (long long)few, fit.error);
+    ridge_free(r);
+  }
+  /* more samples to predict than a tile has: each as when it is predicted alone */
+  float *many = mem_alloc((size_t)(MANY * n), sizeof *many), *one = mem_alloc((size_t)n, sizeof *one);
+  for (int64_t i = 0; i < MANY; i++) all[i] = i;
+  ok(ridge_create(&r, s->d, trains, train, NULL));
+  ok(ridge_predict(r, target, &fit, MANY, all, many));
+  for (int64_t i = 0; i < MANY; i += 7) {
+    ok(ridge_predict(r, target, &fit, 1, all + i, one));
+    for (int64_t k = 0; k < n; k++) assert_true(fabs((double)(one[k] - many[i * n + k])) < 1e-4);
+  }
+  ridge_free(r);
+  mem_free(many);
+  mem_free(one);
+}
+
 static void trivial_rows(void **state) {
   shared *s = *state;
   json_t *rows;
@@ -267,9 +296,9 @@ static void no_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(ridge_recovers), cmocka_unit_test(trivial_rows),
-                                     cmocka_unit_test(other_problems), cmocka_unit_test(carried),
-                                     cmocka_unit_test(kernels),        cmocka_unit_test(threads),
-                                     cmocka_unit_test(no_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(ridge_recovers), cmocka_unit_test(ridge_sizes),
+                                     cmocka_unit_test(trivial_rows),   cmocka_unit_test(other_problems),
+                                     cmocka_unit_test(carried),        cmocka_unit_test(kernels),
+                                     cmocka_unit_test(threads),        cmocka_unit_test(no_memory)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
