@@ -3,6 +3,8 @@
 #include "api.h"
 #include "data/npy.h"
 #include "tiny_model.h"
+#include "run/config.h"
+#include "run/runner.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -192,6 +194,21 @@ static void test_arrays(void **state) {
   dkho_model_free(m);
 }
 
+/* The multiply-adds of the tape are those of the model's products. */
+static void test_work(void **state) {
+  (void)state;
+  dataset *d;
+  run_config cfg;
+  neural_operator *o;
+  runner *r;
+  dkho_train_options options = tiny_training(NULL);
+  ok(dataset_open(&d, data)), ok(config_resolve(&cfg, d, data, &options));
+  ok(operator_create(&o, d, &cfg.request)), ok(runner_create(&r, o, ENGINE_PREDICT, NULL));
+  int in = o->setup.features[1], out = o->setup.channels;
+  assert_true(runner_work(r) == (double)(o->first->c->n[1] * 8 * (in + out)));
+  runner_free(r), operator_free(o), config_free(&cfg), dataset_free(d);
+}
+
 /* Sizes set options; what is wrong is said in the model's own words. */
 static void test_choices(void **state) {
   (void)state;
@@ -212,8 +229,8 @@ static void test_choices(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_list), cmocka_unit_test(test_training),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_list),       cmocka_unit_test(test_training),
                                      cmocka_unit_test(test_prediction), cmocka_unit_test(test_arrays),
-                                     cmocka_unit_test(test_choices)};
+                                     cmocka_unit_test(test_work),       cmocka_unit_test(test_choices)};
   return cmocka_run_group_tests(tests, open_world, close_world);
 }

@@ -219,7 +219,7 @@ static dkho_status check_unique(st_writer *w) {
   return s;
 }
 
-static dkho_status start(st_writer *w) {
+static dkho_status start_data(st_writer *w) {
   text x = {0};
   dkho_status s;
   TRY(check_unique(w));
@@ -252,7 +252,7 @@ static dkho_status advance(st_writer *w) {
 }
 
 static dkho_status write_bytes(st_writer *w, const char *from, size_t bytes) {
-  if (!w->started) TRY(start(w));
+  if (!w->started) TRY(start_data(w));
   for (;;) {
     TRY(advance(w));
     if (bytes == 0) return DKHO_OK;

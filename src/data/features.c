@@ -132,7 +132,7 @@ static dkho_status make_constants(features *f, const double *const *array) {
 }
 
 /* Copies an n × width block into columns at … of an n × stride array. */
-static void place(int64_t n, int width, const real *from, real *to, int stride, int at) {
+static void copy_columns(int64_t n, int width, const real *from, real *to, int stride, int at) {
   to += at;
   if (width == 1) /* the common row */
     for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];
@@ -149,8 +149,8 @@ static dkho_status make_fixed(features *f) {
   for (int i = 0; i < f->g.outs; i++) {
     const feat_out *o = &f->g.out[i];
     if (class_of(&f->g, o) != FEAT_CLASS_STATIC) continue;
-    place(f->c->n[o->degree], o->width, f->constants + f->g.node[o->node].at, f->fixed[o->degree],
-          f->class_width[o->degree][FEAT_CLASS_STATIC], o->slot);
+    copy_columns(f->c->n[o->degree], o->width, f->constants + f->g.node[o->node].at, f->fixed[o->degree],
+                 f->class_width[o->degree][FEAT_CLASS_STATIC], o->slot);
   }
   return DKHO_OK;
 }
@@ -252,8 +252,8 @@ void features_eval_sample(const features *f, const float *const *in, const doubl
   for (int i = 0; i < f->g.outs; i++) {
     const feat_out *o = &f->g.out[i];
     if (class_of(&f->g, o) == FEAT_CLASS_SAMPLE)
-      place(f->c->n[o->degree], o->width, feat_node_value(&run, o->node), sample[o->degree],
-            f->class_width[o->degree][FEAT_CLASS_SAMPLE], o->slot);
+      copy_columns(f->c->n[o->degree], o->width, feat_node_value(&run, o->node), sample[o->degree],
+                   f->class_width[o->degree][FEAT_CLASS_SAMPLE], o->slot);
   }
 }
 
@@ -267,7 +267,7 @@ void features_eval(const features *f, const float *const *in, const double *cons
     used[k] += o->width;
     if (!out[k]) continue;
     if (o->node >= 0) {
-      place(f->c->n[k], o->width, feat_node_value(&run, o->node), out[k], f->width[k], at);
+      copy_columns(f->c->n[k], o->width, feat_node_value(&run, o->node), out[k], f->width[k], at);
       continue;
     }
     for (int s = 0; s < o->spans; at += o->span[s++].count)

@@ -148,7 +148,7 @@ static dkho_status eliminate(elim *e, int32_t i) {
   return DKHO_OK;
 }
 
-static dkho_status load(elim *e, const elim_matrix *m) {
+static dkho_status load_columns(elim *e, const elim_matrix *m) {
   elim_state *s = e->state;
   entry *slab; /* rows that grow move out of it */
   if (!ARENA_NEW(&e->mem, slab, m->ptr ? m->ptr[m->rows] : m->rows * m->width)) return DKHO_E_MEMORY;
@@ -167,7 +167,7 @@ static dkho_status load(elim *e, const elim_matrix *m) {
   return DKHO_OK;
 }
 
-static dkho_status prepare(elim *e, const elim_matrix *m, uint32_t prime) {
+static dkho_status prepare_elimination(elim *e, const elim_matrix *m, uint32_t prime) {
   elim_state *s;
   arena *a = &e->mem;
   if (!ARENA_NEW(a, s, 1)) return DKHO_E_MEMORY;
@@ -205,8 +205,8 @@ dkho_status elim_run(elim **out, const elim_matrix *m, uint32_t prime) {
   elim *e;
   if (!MEM_NEW(e, 1)) return DKHO_E_MEMORY;
   dkho_status s;
-  TRY_GOTO(prepare(e, m, prime));
-  TRY_GOTO(load(e, m));
+  TRY_GOTO(prepare_elimination(e, m, prime));
+  TRY_GOTO(load_columns(e, m));
   elim_state *t = e->state;
   while (t->heap_used) {
     uint64_t key = heap_pop(t);

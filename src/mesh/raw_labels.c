@@ -144,7 +144,7 @@ static dkho_status label_faces(const raw *m, const table *t, const cx *c, int k,
   return DKHO_OK;
 }
 
-static dkho_status fill(const raw *m, const table *t, cx *c, int32_t *const *label) {
+static dkho_status fill_labels(const raw *m, const table *t, cx *c, int32_t *const *label) {
   int64_t lost = 0;
   for (int k = 0; k < c->dim; k++) TRY(label_faces(m, t, c, k, label, &lost));
   for (int64_t i = 0; i < c->n[c->dim]; i++) TRY(label_of(m, t, c->dim, i, &label[c->dim][i]));
@@ -165,7 +165,7 @@ dkho_status raw_labels(const raw *m, cx *c) {
   dkho_status s = make_table(m, c->dim, &t);
   for (int k = 0; s == DKHO_OK && k <= c->dim; k++)
     if (!MEM_NEW(label[k], c->n[k])) s = DKHO_E_MEMORY;
-  if (s == DKHO_OK) s = fill(m, &t, c, label);
+  if (s == DKHO_OK) s = fill_labels(m, &t, c, label);
   for (int k = 0; k < CX_DEGREES; k++) mem_free(label[k]);
   mem_free(t.group);
   mem_free(t.name);

@@ -158,7 +158,7 @@ static dkho_status apply_rules(raw *m, const mesh_options *o, int dim) {
   return DKHO_OK;
 }
 
-static dkho_status build(raw *m, int dim, cx **out) {
+static dkho_status build_complex(raw *m, int dim, cx **out) {
   if (dim == 3) raw_orient_tets(m);
   int gdim = flatten(m, dim);
   if (dim == 2 && gdim == 3) TRY(raw_orient_surface(m));
@@ -176,7 +176,7 @@ dkho_status raw_complex(raw *m, const mesh_options *o, cx **out) {
   while (dim > 0 && m->report->elements[dim] == 0) dim--;
   if (dim == 0) return fail(DKHO_E_FORMAT, "%s: no line, surface or solid element in it", m->file);
   TRY(apply_rules(m, o, dim));
-  dkho_status s = build(m, dim, out);
+  dkho_status s = build_complex(m, dim, out);
   if (s == DKHO_OK) return s;
   cx_free(*out);
   *out = NULL;

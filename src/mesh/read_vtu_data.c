@@ -48,7 +48,7 @@ static dkho_status quantum(source *in, const char *field) {
   return DKHO_OK;
 }
 
-static dkho_status take(source *in, const char *field, unsigned char *out, uint64_t n) {
+static dkho_status take_bytes(source *in, const char *field, unsigned char *out, uint64_t n) {
   if (!in->base64) return scan_bytes(&in->s, field, out, n);
   while (n) {
     if (!in->count) TRY(quantum(in, field));
@@ -63,7 +63,7 @@ static dkho_status take(source *in, const char *field, unsigned char *out, uint6
 
 static dkho_status header_value(const vtu *f, source *in, const char *field, uint64_t *out) {
   unsigned char raw_value[8];
-  TRY(take(in, field, raw_value, f->header));
+  TRY(take_bytes(in, field, raw_value, f->header));
   *out = scan_bits(raw_value, f->header, f->big_endian);
   return DKHO_OK;
 }
@@ -81,7 +81,7 @@ static dkho_status plain(const vtu *f, source *in, const char *field, uint64_t b
     return scan_fail(&in->s, "%s: %llu bytes declared, %llu are there", field, (unsigned long long)n,
                      (unsigned long long)capacity(in));
   if (!MEM_NEW(*out, n)) return DKHO_E_MEMORY;
-  return take(in, field, *out, n);
+  return take_bytes(in, field, *out, n);
 }
 
 static void *zlib_alloc(void *opaque, uInt items, uInt size) {
@@ -158,7 +158,7 @@ static dkho_status compressed(const vtu *f, source *in, const char *field, uint6
   at = *out;
   for (uint64_t i = 0; i < b.count; i++) {
     uint64_t size = i + 1 < b.count ? b.size : b.last;
-    TRY_GOTO(take(in, field, packed, b.packed[i]));
+    TRY_GOTO(take_bytes(in, field, packed, b.packed[i]));
     TRY_GOTO(inflate_block(in, field, packed, b.packed[i], at, size));
     at += size;
   }
@@ -171,7 +171,7 @@ done:
 /* The array's bytes, `bytes` of them, owned by the caller (also after a failure: *out may be set). Arrays that
  * together claim more than the appended data are refused: lying on top of each other, a small file could make them as many and as
  * large as it likes. */
-static dkho_status load(vtu *f, const vtu_array *a, const char *field, uint64_t bytes, unsigned char **out) {
+static dkho_status load_array(vtu *f, const vtu_array *a, const char *field, uint64_t bytes, unsigned char **out) {
   source in = {.s = a->text, .base64 = 1};
   if (a->format == VTU_APPENDED) {
     in = (source){.s = f->data, .base64 = f->appended_base64};
@@ -204,7 +204,7 @@ static dkho_status from_bytes(vtu *f, const vtu_array *a, const char *field, int
                               double **real) {
   unsigned char *bytes = NULL;
   size_t size = (size_t)a->type.size;
-  dkho_status s = load(f, a, field, (uint64_t)count * size, &bytes);
+  dkho_status s = load_array(f, a, field, (uint64_t)count * size, &bytes);
   if (s == DKHO_OK && !(whole ? MEM_NEW(*whole, count) != NULL : MEM_NEW(*real, count) != NULL)) s = DKHO_E_MEMORY;
   for (int64_t i = 0; s == DKHO_OK && i < count; i++) {
     uint64_t bits = scan_bits(bytes + (size_t)i * size, size, f->big_endian);

@@ -80,6 +80,7 @@ var op_affine(tape *t, int n, const var *x, var w, var b) {
   if (!o) return VAR_NONE;
   *(affine_attr *)o->attr = (affine_attr){n, bias};
   o->scratch = width * out;
+  o->work = (double)(rows * width * out);
   return o->out[0];
 }
 

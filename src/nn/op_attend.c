@@ -114,6 +114,7 @@ var op_gram(tape *t, var a, var b) {
   op *o = tape_op(t, &gram, 2, (const var[]){a, b}, 1, (const int64_t[][2]){{p, q}}, 0);
   if (!o) return VAR_NONE;
   op_reduces(o, rows, p * q);
+  o->work = (double)(rows * p * q);
   o->scratch = p * q;
   if (a != b) o->fresh = 3;
   return o->out[0];

@@ -58,5 +58,6 @@ var op_axis(tape *t, var matrix, int transposed, int64_t batches, var x) {
   if (!o) return VAR_NONE;
   *(axis_attr *)o->attr = (axis_attr){transposed, batches};
   o->fresh = 2;
+  o->work = (double)(v->rows * p * v->cols);
   return o->out[0];
 }

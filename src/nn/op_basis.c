@@ -42,6 +42,7 @@ var op_coefficients(tape *t, var basis, var x) {
   if (!o) return VAR_NONE;
   o->fresh = 2;
   op_reduces(o, n, beta * ch);
+  o->work = (double)(n * beta * ch);
   return o->out[0];
 }
 
@@ -62,5 +63,7 @@ var op_synthesis(tape *t, var basis, var c, int64_t channels) {
   int64_t n = t->var[basis].rows, beta = t->var[basis].cols;
   assert(t->var[basis].kind == VAR_CONST && t->var[c].rows * t->var[c].cols == beta * channels);
   op *o = tape_row_op(t, &synthesis, 2, 2, (const var[]){basis, c}, 1, (const int64_t[][2]){{n, channels}}, 0);
-  return o ? o->out[0] : VAR_NONE;
+  if (!o) return VAR_NONE;
+  o->work = (double)(n * beta * channels);
+  return o->out[0];
 }

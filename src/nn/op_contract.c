@@ -34,7 +34,9 @@ var op_contract(tape *t, var branch, var trunk, var bias) {
   int64_t rows = t->var[trunk].rows, width = t->var[trunk].cols, out = t->var[bias].cols;
   assert(t->var[branch].rows == 1 && t->var[branch].cols == width && t->var[bias].rows == 1 && width % out == 0);
   op *o = tape_row_op(t, &contract, 5, 3, (const var[]){branch, trunk, bias}, 1, (const int64_t[][2]){{rows, out}}, 0);
-  return o ? o->out[0] : VAR_NONE;
+  if (!o) return VAR_NONE;
+  o->work = (double)(rows * width);
+  return o->out[0];
 }
 
 static void reshape_forward(const op *o, const lane *l) {

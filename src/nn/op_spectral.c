@@ -85,6 +85,7 @@ var op_mix(tape *t, var x, var w, int64_t modes, const int32_t *slot) {
       tape_op(t, &mix, 2, (const var[]){x, w}, 1, (const int64_t[][2]){{2 * modes, t->var[w].cols}}, sizeof(mix_attr));
   if (!o) return VAR_NONE;
   *(mix_attr *)o->attr = (mix_attr){modes, slot};
+  o->work = 4 * (double)(modes * t->var[x].cols * t->var[w].cols);
   return o->out[0];
 }
 

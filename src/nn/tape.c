@@ -200,6 +200,17 @@ void tape_reach(const tape *t, int predicting, int roots, const var *root, uint8
   }
 }
 
+dkho_status tape_work(const tape *t, var root, double *work) {
+  uint8_t *need;
+  *work = 0;
+  if (!MEM_NEW(need, t->ops + t->vars)) return DKHO_E_MEMORY;
+  tape_reach(t, 0, 1, &root, need, need + t->ops);
+  for (int i = 0; i < t->ops; i++)
+    if (need[i] && t->op[i].level == LEVEL_SAMPLE) *work += t->op[i].work;
+  mem_free(need);
+  return DKHO_OK;
+}
+
 dkho_status tape_mark_live(const tape *t, var root, params *p) {
   assert(p == t->p);
   TRY(t->status);

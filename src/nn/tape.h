@@ -89,6 +89,7 @@ struct op {
   int64_t scratch; /* reals it asks for, filled by prepare */
   int64_t partial; /* reals of the partial sum of one row block (block.h), 0: no reduction */
   int64_t blocks;  /* row blocks of that reduction */
+  double work;     /* multiply-adds of its products in one forward pass, 0: it is no product */
 };
 
 typedef struct tape {
@@ -132,6 +133,8 @@ op *tape_mix_op(tape *t, const mix_kind *kind, int ins, const var *in, int outs,
 
 /* Operations from which a root is reached: need[i] = 1 (t->ops bytes); the same for variables (t->vars bytes). */
 void tape_reach(const tape *t, int predicting, int roots, const var *root, uint8_t *need_op, uint8_t *need_var);
+/* Multiply-adds of the products that a sample needs to reach the root, forward. */
+dkho_status tape_work(const tape *t, var root, double *work);
 /* live ← 1 exactly for the tensors that the root depends on. */
 dkho_status tape_mark_live(const tape *t, var root, params *p);
 

@@ -105,7 +105,7 @@ static void fill_windows(problem_state *s) {
   }
 }
 
-static void release(problem_state *s) {
+static void cavity_release(problem_state *s) {
   if (!s) return;
   mem_free(s->unknown);
   mem_free(s->radius);
@@ -172,7 +172,7 @@ static dkho_status assemble(problem_state *s) {
   return st;
 }
 
-static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+static dkho_status cavity_prepare(problem_state **out, const cx *c, uint64_t seed) {
   (void)seed;
   problem_state *s;
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
@@ -189,7 +189,7 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
   if (st == DKHO_OK)
     *out = s;
   else
-    release(s);
+    cavity_release(s);
   return st;
 }
 
@@ -216,7 +216,7 @@ static dkho_status fill_boundary(const cx *c, double *out) {
   return st;
 }
 
-static dkho_status fill(const problem_state *s, const char *name, double *out) {
+static dkho_status cavity_fill(const problem_state *s, const char *name, double *out) {
   const cx *c = s->c;
   if (strcmp(name, "radius") == 0) {
     memcpy(out, s->radius, (size_t)c->n[0] * sizeof *out);
@@ -307,7 +307,7 @@ static void draw_sample(const problem_state *s, uint64_t seed, int64_t sample, d
   for (int64_t i = 0; i < s->c->n[0]; i++) f[i] = tanh(1.5 * f[i] / largest);
 }
 
-static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static void cavity_draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   (void)bytes;
   for (int k = 0; k < G; k++) draw_sample(s, seed, first + k, block[FIELD_RHO] + k * s->c->n[0]);
 }
@@ -319,7 +319,7 @@ typedef struct scratch {
   double *source, *phi, *room, *node; /* N0, unknowns, unknowns, 3 N0 */
 } scratch;
 
-static size_t work(const problem_state *s) {
+static size_t cavity_work(const problem_state *s) {
   return sizeof(double) * G * (size_t)(4 * s->c->n[0] + 2 * s->inside);
 }
 
@@ -387,7 +387,7 @@ static void respond(const problem_state *s, const double *node, int k, const dou
   clamp_and_normalise(c->n[0], y);
 }
 
-static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
+static dkho_status cavity_solve(const problem_state *s, void *bytes, double *const *block) {
   int64_t n = s->c->n[0];
   scratch w = cut(s, bytes);
   local_response(s, &w, block[FIELD_RHO]);
@@ -414,12 +414,12 @@ const problem problem_cavity = {
              "strengths are moments of the source (true first moment), tapered, softly clamped, largest vector "
              "length 1 in each sample. It solves no magnetostatic system.",
     .build = cx_cavity,
-    .prepare = prepare,
-    .release = release,
-    .fill = fill,
-    .work = work,
-    .draw = draw,
-    .solve = solve,
+    .prepare = cavity_prepare,
+    .release = cavity_release,
+    .fill = cavity_fill,
+    .work = cavity_work,
+    .draw = cavity_draw,
+    .solve = cavity_solve,
     .metrics = "edge_flux",
     .paper = &paper_cavity,
     .phase = &(const problem_phase){.degree = 0, .up = 1, .last = 1, .q = 0.18},

@@ -112,7 +112,7 @@ static void fill_waves(const cx *c, double *wave) {
   }
 }
 
-static void release(problem_state *s) {
+static void darcy_release(problem_state *s) {
   if (!s) return;
   mem_free(s->unknown);
   mem_free(s->K);
@@ -190,7 +190,7 @@ static dkho_status assemble(problem_state *s) {
   return st;
 }
 
-static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+static dkho_status darcy_prepare(problem_state **out, const cx *c, uint64_t seed) {
   problem_state *s;
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
   s->c = c;
@@ -205,7 +205,7 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
   if (st == DKHO_OK)
     *out = s;
   else
-    release(s);
+    darcy_release(s);
   return st;
 }
 
@@ -231,7 +231,7 @@ static dkho_status fill_invariants(const problem_state *s, double *out) {
   return st;
 }
 
-static dkho_status fill(const problem_state *s, const char *name, double *out) {
+static dkho_status darcy_fill(const problem_state *s, const char *name, double *out) {
   const cx *c = s->c;
   if (strcmp(name, "holes") == 0)
     for (int64_t i = 0; i < c->n[0]; i++) out[2 * i] = c->label[0][i] == 2, out[2 * i + 1] = c->label[0][i] == 3;
@@ -255,7 +255,7 @@ typedef struct scratch {
   float *q;            /* N1 × G */
 } scratch;
 
-static size_t work(const problem_state *s) {
+static size_t darcy_work(const problem_state *s) {
   const cx *c = s->c;
   return G * (sizeof(double) * (size_t)(TERMS * TERMS + 2 * c->n[0] + 2 * s->inside + STRIP) +
               sizeof(float) * (size_t)c->n[1]);
@@ -338,7 +338,7 @@ static LANES_CLONES void superpose(int64_t count, const double *wave, const lane
   }
 }
 
-static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static void darcy_draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   int64_t n = s->c->n[0];
   scratch w = cut(s, bytes);
   for (int k = 0; k < G; k++) draw_sample(seed, first + k, k, w.coefficient, block[FIELD_G] + 2 * k);
@@ -368,7 +368,7 @@ static LANES_CLONES void circulate(const cx *c, int64_t first, int64_t count, co
   }
 }
 
-static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
+static dkho_status darcy_solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   scratch w = cut(s, bytes);
   problem_pack(c->n[0], block[FIELD_F], w.f);
@@ -408,12 +408,12 @@ const problem problem_darcy = {
              " p = 0 on the outer square, p = g on the holes; q is the line integral of -K grad p, w = d1 q. The "
              "map (f, g) to (p, q, w) is linear.",
     .build = cx_darcy,
-    .prepare = prepare,
-    .release = release,
-    .fill = fill,
-    .work = work,
-    .draw = draw,
-    .solve = solve,
+    .prepare = darcy_prepare,
+    .release = darcy_release,
+    .fill = darcy_fill,
+    .work = darcy_work,
+    .draw = darcy_draw,
+    .solve = darcy_solve,
     .metrics = "generic",
     .paper = &paper_darcy,
     .phase = &(const problem_phase){.degree = 2, .down = 1, .q = 0.24},

@@ -75,7 +75,7 @@ static const data_recipe recipes[] = {
     {"energy", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
 };
 
-static void release(problem_state *s) {
+static void elasticity_release(problem_state *s) {
   if (!s) return;
   elastic_free(s->s);
   mem_free(s->right);
@@ -83,7 +83,7 @@ static void release(problem_state *s) {
 }
 
 /* The sides of the square are where its outermost vertices are. */
-static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+static dkho_status elasticity_prepare(problem_state **out, const cx *c, uint64_t seed) {
   (void)seed;
   double left = INFINITY, right = -INFINITY;
   problem_state *s;
@@ -100,11 +100,11 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
   if (st == DKHO_OK)
     *out = s;
   else
-    release(s);
+    elasticity_release(s);
   return st;
 }
 
-static dkho_status fill(const problem_state *s, const char *name, double *out) {
+static dkho_status elasticity_fill(const problem_state *s, const char *name, double *out) {
   if (strcmp(name, "right") != 0) return problem_fill_common(s->c, name, out);
   for (int64_t e = 0; e < s->c->n[1]; e++) out[e] = s->right[e] ? s->c->measure[1][e] : 0;
   return DKHO_OK;
@@ -134,7 +134,7 @@ static dkho_status open_plate(void **out, const problem_state *s) {
 }
 
 /* Each component of the traction is a sum of cosines along the side; the plate is pulled rather than pushed. */
-static void draw_one(const problem_state *s, void *work, rng *r, double *const *one) {
+static void elasticity_draw_one(const problem_state *s, void *work, rng *r, double *const *one) {
   (void)work;
   const cx *c = s->c;
   double wave[2][WAVES];
@@ -165,7 +165,7 @@ static dkho_status set_load(plate *w, const double *traction) {
   return DKHO_OK;
 }
 
-static dkho_status solve_one(const problem_state *s, void *work, double *const *one) {
+static dkho_status elasticity_solve_one(const problem_state *s, void *work, double *const *one) {
   plate *w = work;
   const cx *c = s->c;
   const double *stiffness = one[STIFFNESS];
@@ -205,12 +205,12 @@ const problem problem_elasticity = {
         "one; shear modulus a lognormal field of median 1 per sample. P1 elements, Newton with load steps. Nonlinear.",
     .build = sheet_build,
     .resolutions = sheet_resolutions,
-    .prepare = prepare,
-    .release = release,
-    .fill = fill,
+    .prepare = elasticity_prepare,
+    .release = elasticity_release,
+    .fill = elasticity_fill,
     .open = open_plate,
     .close = close_plate,
-    .draw_one = draw_one,
-    .solve_one = solve_one,
+    .draw_one = elasticity_draw_one,
+    .solve_one = elasticity_solve_one,
     .demo = &(const problem_demo){.target = "u", .task = "stiffness and traction -> displacement; rubber, nonlinear"},
 };

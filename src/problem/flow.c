@@ -86,7 +86,7 @@ static const data_recipe recipes[] = {
     {"p", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
 };
 
-static void release(problem_state *s) {
+static void flow_release(problem_state *s) {
   if (!s) return;
   taylor_free(s->t);
   mem_free(s->wall);
@@ -109,7 +109,7 @@ static void turn_walls(problem_state *s) {
   }
 }
 
-static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+static dkho_status flow_prepare(problem_state **out, const cx *c, uint64_t seed) {
   (void)seed;
   problem_state *s;
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
@@ -120,7 +120,7 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
     turn_walls(s);
     *out = s;
   } else
-    release(s);
+    flow_release(s);
   return st;
 }
 
@@ -137,7 +137,7 @@ static dkho_status fill_rims(const problem_state *s, double *out) {
   return DKHO_OK;
 }
 
-static dkho_status fill(const problem_state *s, const char *name, double *out) {
+static dkho_status flow_fill(const problem_state *s, const char *name, double *out) {
   if (strcmp(name, "rims") == 0) return fill_rims(s, out);
   if (strcmp(name, "holes") != 0) return problem_fill_common(s->c, name, out);
   for (int64_t i = 0; i < s->c->n[0]; i++)
@@ -169,7 +169,7 @@ static dkho_status open_flow(void **out, const problem_state *s) {
 }
 
 /* Reynolds numbers are uniform in their logarithm. */
-static void draw_one(const problem_state *s, void *work, rng *r, double *const *one) {
+static void flow_draw_one(const problem_state *s, void *work, rng *r, double *const *one) {
   (void)work;
   sheet_gaussian(s->c, r, FREQUENCY, ROUGHNESS, one[PSI]);
   for (int64_t i = 0; i < s->c->n[0]; i++) one[PSI][i] *= FORCE;
@@ -189,7 +189,7 @@ static dkho_status check_parameters(const cx *c, double *const *one) {
   return DKHO_OK;
 }
 
-static dkho_status solve_one(const problem_state *s, void *work, double *const *one) {
+static dkho_status flow_solve_one(const problem_state *s, void *work, double *const *one) {
   flow_solver *w = work;
   int64_t values = 2 * taylor_nodes(s->t);
   TRY(check_parameters(s->c, one));
@@ -207,7 +207,7 @@ static dkho_status solve_one(const problem_state *s, void *work, double *const *
 }
 
 /* Simpson's rule along edges; circulations are d of that. */
-static dkho_status carry(const void *work, const cx *to, double *const *one) {
+static dkho_status flow_carry(const void *work, const cx *to, double *const *one) {
   const flow_solver *w = work;
   locator *l;
   TRY(locator_create(&l, w->s->c));
@@ -248,14 +248,14 @@ const problem problem_flow = {
         "Nonlinear.",
     .build = sheet_build,
     .resolutions = sheet_resolutions,
-    .prepare = prepare,
-    .release = release,
-    .fill = fill,
+    .prepare = flow_prepare,
+    .release = flow_release,
+    .fill = flow_fill,
     .open = open_flow,
     .close = close_flow,
-    .draw_one = draw_one,
-    .solve_one = solve_one,
-    .carry = carry,
+    .draw_one = flow_draw_one,
+    .solve_one = flow_solve_one,
+    .carry = flow_carry,
     .demo =
         &(const problem_demo){.target = "u",
                               .task =

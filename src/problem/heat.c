@@ -64,7 +64,7 @@ static const data_recipe recipes[] = {
     {"q", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"},
 };
 
-static dkho_status build(cx **out, const char *resolution) {
+static dkho_status heat_build(cx **out, const char *resolution) {
   static const double hole[HOLES][3] = {{-0.5, -0.4, 0.2}, {0.45, -0.25, 0.25}, {0.0, 0.5, 0.22}};
   int smoke = strcmp(resolution, "smoke") == 0;
   if (!smoke && strcmp(resolution, "main") != 0)
@@ -79,7 +79,7 @@ static dkho_status build(cx **out, const char *resolution) {
   return cx_planar(out, &p);
 }
 
-static void release(problem_state *s) {
+static void heat_release(problem_state *s) {
   if (!s) return;
   mem_free(s->unknown);
   csr_free(&s->euler_right);
@@ -111,7 +111,7 @@ static dkho_status scheme(const problem_state *s, const csr *M, const csr *S, do
   return st;
 }
 
-static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+static dkho_status heat_prepare(problem_state **out, const cx *c, uint64_t seed) {
   (void)seed;
   problem_state *s;
   csr M = {0}, S = {0};
@@ -128,11 +128,11 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
   if (st == DKHO_OK)
     *out = s;
   else
-    release(s);
+    heat_release(s);
   return st;
 }
 
-static dkho_status fill(const problem_state *s, const char *name, double *out) {
+static dkho_status heat_fill(const problem_state *s, const char *name, double *out) {
   if (strcmp(name, "holes") != 0) return problem_fill_common(s->c, name, out);
   for (int64_t i = 0; i < s->c->n[0]; i++)
     for (int j = 0; j < HOLES; j++) out[HOLES * i + j] = s->c->label[0][i] == 2 + j;
@@ -153,13 +153,13 @@ static void draw_sample(const cx *c, uint64_t seed, int64_t sample, double *u, d
   for (int j = 0; j < HOLES; j++) rim[j] = rng_range(&r, -1, 1);
 }
 
-static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static void heat_draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   (void)bytes;
   for (int k = 0; k < G; k++)
     draw_sample(s->c, seed, first + k, block[FIELD_U0] + k * s->c->n[0], block[FIELD_RIM] + k * HOLES);
 }
 
-static size_t work(const problem_state *s) {
+static size_t heat_work(const problem_state *s) {
   return sizeof(double) * G * (size_t)(2 * s->c->n[0] + 3 * s->inside);
 }
 
@@ -175,7 +175,7 @@ static void step(const problem_state *s, const csr *right, const csr *rim, const
   for (int64_t i = 0; i < n; i++) memcpy(u + G * s->unknown[i], load + G * i, G * sizeof *u);
 }
 
-static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
+static dkho_status heat_solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = c->n[0];
   double *u = bytes, *held = u + n * G, *load = held + n * G;
@@ -217,13 +217,13 @@ const problem problem_heat = {
     .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
     .notes = "u_t = 0.05 Laplace(u) to T = 0.2, insulated outer square, rims at given temperatures; P1 elements, "
              "two steps of backward Euler, then Crank-Nicolson. The map (u0, rim) to (u, q) is linear.",
-    .build = build,
-    .prepare = prepare,
-    .release = release,
-    .fill = fill,
-    .work = work,
-    .draw = draw,
-    .solve = solve,
+    .build = heat_build,
+    .prepare = heat_prepare,
+    .release = heat_release,
+    .fill = heat_fill,
+    .work = heat_work,
+    .draw = heat_draw,
+    .solve = heat_solve,
     .quick = &(const problem_budget){"main", 400, 40, 4},
     .demo = &(const problem_demo){.target = "u", .task = "u(0) and temperatures of three holes -> u(T), linear"},
 };

@@ -90,7 +90,7 @@ static dkho_status open_cycle(void **out, const problem_state *s) {
 }
 
 /* Amplitude and phase of each window and harmonic, as cosine and sine parts. */
-static void draw_one(const problem_state *s, void *work, rng *r, double *const *one) {
+static void ironloss_draw_one(const problem_state *s, void *work, rng *r, double *const *one) {
   (void)work;
   iron_draw_saturation(s, r, one[SATURATION]);
   for (int j = 0; j < HOLES; j++) {
@@ -139,7 +139,7 @@ static void sum_losses(const iron *w, double *peak, double *loss) {
   }
 }
 
-static dkho_status solve_one(const problem_state *s, void *work, double *const *one) {
+static dkho_status ironloss_solve_one(const problem_state *s, void *work, double *const *one) {
   iron *w = work;
   TRY(iron_set_material(w, "ironloss", one[SATURATION]));
   for (int k = 0; k < STEPS; k++) {
@@ -155,7 +155,7 @@ static dkho_status solve_one(const problem_state *s, void *work, double *const *
   return DKHO_OK;
 }
 
-static dkho_status carry(const void *work, const cx *to, double *const *one) {
+static dkho_status ironloss_carry(const void *work, const cx *to, double *const *one) {
   const iron *w = work;
   arena mem = {0};
   double *peak, *loss;
@@ -196,9 +196,9 @@ const problem problem_ironloss = {
     .fill = iron_fill,
     .open = open_cycle,
     .close = iron_close,
-    .draw_one = draw_one,
-    .solve_one = solve_one,
-    .carry = carry,
+    .draw_one = ironloss_draw_one,
+    .solve_one = ironloss_solve_one,
+    .carry = ironloss_carry,
     .demo = &(const problem_demo){.target = "loss",
                                   .task = "waves of currents, saturation -> iron losses over a cycle, nonlinear",
                                   .model = "dkho-x",

@@ -71,7 +71,7 @@ static dkho_status open_single(void **out, const problem_state *s) {
   return st;
 }
 
-static void draw_one(const problem_state *s, void *work, rng *r, double *const *one) {
+static void lamination_draw_one(const problem_state *s, void *work, rng *r, double *const *one) {
   (void)work;
   iron_draw_saturation(s, r, one[SATURATION]);
   for (int j = 0; j < HOLES; j++) one[CURRENTS][j] = rng_range(r, -CURRENT, CURRENT);
@@ -88,7 +88,7 @@ static void read_faces(const iron *w, double *density, double *energy) {
   }
 }
 
-static dkho_status solve_one(const problem_state *s, void *work, double *const *one) {
+static dkho_status lamination_solve_one(const problem_state *s, void *work, double *const *one) {
   iron *w = work;
   TRY(iron_set_material(w, "lamination", one[SATURATION]));
   for (int64_t i = 0; i < s->c->n[0]; i++) w->phi[i] = 0;
@@ -98,7 +98,7 @@ static dkho_status solve_one(const problem_state *s, void *work, double *const *
   return DKHO_OK;
 }
 
-static dkho_status carry(const void *work, const cx *to, double *const *one) {
+static dkho_status lamination_carry(const void *work, const cx *to, double *const *one) {
   const iron *w = work;
   arena mem = {0};
   double *density, *energy;
@@ -142,9 +142,9 @@ const problem problem_lamination = {
     .fill = iron_fill,
     .open = open_single,
     .close = iron_close,
-    .draw_one = draw_one,
-    .solve_one = solve_one,
-    .carry = carry,
+    .draw_one = lamination_draw_one,
+    .solve_one = lamination_solve_one,
+    .carry = lamination_carry,
     .demo =
         &(const problem_demo){
             .target = "H", .task = "currents and saturation -> field strength on the edges; saturable iron, nonlinear"},

@@ -61,7 +61,7 @@ static const data_recipe recipes[] = {
     {"B", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"},
 };
 
-static void release(problem_state *s) {
+static void maxwell_release(problem_state *s) {
   if (!s) return;
   mem_free(s->unknown);
   csr_free(&s->mass);
@@ -109,7 +109,7 @@ static dkho_status assemble(problem_state *s) {
   return st;
 }
 
-static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+static dkho_status maxwell_prepare(problem_state **out, const cx *c, uint64_t seed) {
   (void)seed;
   problem_state *s;
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
@@ -123,15 +123,15 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
   if (st == DKHO_OK)
     *out = s;
   else
-    release(s);
+    maxwell_release(s);
   return st;
 }
 
-static dkho_status fill(const problem_state *s, const char *name, double *out) {
+static dkho_status maxwell_fill(const problem_state *s, const char *name, double *out) {
   return problem_fill_common(s->c, name, out);
 }
 
-static size_t work(const problem_state *s) {
+static size_t maxwell_work(const problem_state *s) {
   return sizeof(double) * G * (size_t)(4 * s->inside + s->c->n[1] + 2 * s->c->n[2]);
 }
 
@@ -160,7 +160,7 @@ static void draw_sample(const problem_state *s, uint64_t seed, int64_t sample, d
   }
 }
 
-static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static void maxwell_draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   (void)bytes;
   for (int k = 0; k < G; k++) draw_sample(s, seed, first + k, block[E0] + k * s->c->n[1]);
 }
@@ -176,7 +176,7 @@ static void push_flux(const cx *c, double a, const double *e, double *b) {
 }
 
 /* With Ē the mean of E before and after a step: (M₁ + Δt²/4 dᵀM₂d) Ē = M₁E + Δt/2 dᵀM₂B, then E ← 2Ē - E, B ← B - Δt dĒ. */
-static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
+static dkho_status maxwell_solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = s->inside;
   double *now = bytes, *mean = now + n * G, *load = mean + n * G, *room = load + n * G, *all = room + n * G;
@@ -225,11 +225,11 @@ const problem problem_maxwell = {
         "E_t = curl B, B_t = -curl E to T = 1.2 between conducting spheres, B = 0 at first; Whitney masses, 24 steps of "
         "the midpoint rule. The map E0 to (E, B) is linear.",
     .build = cx_cavity,
-    .prepare = prepare,
-    .release = release,
-    .fill = fill,
-    .work = work,
-    .draw = draw,
-    .solve = solve,
+    .prepare = maxwell_prepare,
+    .release = maxwell_release,
+    .fill = maxwell_fill,
+    .work = maxwell_work,
+    .draw = maxwell_draw,
+    .solve = maxwell_solve,
     .demo = &(const problem_demo){.target = "B", .task = "first E -> magnetic flux at T; Maxwell's equations, linear"},
 };

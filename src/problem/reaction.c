@@ -57,7 +57,7 @@ static const data_recipe recipes[] = {
     {"m", "dkho.tau_range=0.1", 1e-3, 1e-5, 1e-10, 200, 16, 16, 1, "generic"},
 };
 
-static void release(problem_state *s) {
+static void reaction_release(problem_state *s) {
   if (!s) return;
   csr_free(&s->half_minus);
   chol_wide_free(s->half_plus);
@@ -72,7 +72,7 @@ static dkho_status lumped(csr *out, const cx *c) {
   return DKHO_OK;
 }
 
-static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+static dkho_status reaction_prepare(problem_state **out, const cx *c, uint64_t seed) {
   (void)seed;
   problem_state *s;
   csr M = {0}, S = {0}, plus = {0};
@@ -89,11 +89,11 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
   if (st == DKHO_OK)
     *out = s;
   else
-    release(s);
+    reaction_release(s);
   return st;
 }
 
-static dkho_status fill(const problem_state *s, const char *name, double *out) {
+static dkho_status reaction_fill(const problem_state *s, const char *name, double *out) {
   return problem_fill_common(s->c, name, out);
 }
 
@@ -115,7 +115,7 @@ static void draw_sample(const cx *c, uint64_t seed, int64_t sample, double *u, d
   for (int64_t i = 0; i < c->n[0]; i++) u[i] = fmin(u[i], 1);
 }
 
-static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static void reaction_draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   (void)bytes;
   for (int k = 0; k < G; k++)
     draw_sample(s->c, seed, first + k, block[FIELD_U0] + k * s->c->n[0], block[FIELD_RATE] + k);
@@ -129,11 +129,11 @@ static void react(int64_t n, const double *rate, double t, double *u) {
   }
 }
 
-static size_t work(const problem_state *s) {
+static size_t reaction_work(const problem_state *s) {
   return sizeof(double) * G * 3 * (size_t)s->c->n[0];
 }
 
-static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
+static dkho_status reaction_solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = c->n[0];
   double *u = bytes, *next = u + n * G, *room = next + n * G;
@@ -171,12 +171,12 @@ const problem problem_reaction = {
     .notes = "u_t = 0.01 Laplace(u) + r u (1 - u) to T = 0.4, r in [2, 8] per sample; P1 elements with lumped "
              "mass, Strang splitting with the exact logistic map. Nonlinear.",
     .build = cx_torus,
-    .prepare = prepare,
-    .release = release,
-    .fill = fill,
-    .work = work,
-    .draw = draw,
-    .solve = solve,
+    .prepare = reaction_prepare,
+    .release = reaction_release,
+    .fill = reaction_fill,
+    .work = reaction_work,
+    .draw = reaction_draw,
+    .solve = reaction_solve,
     .quick = &(const problem_budget){"main", 480, 40, 4},
     .demo =
         &(const problem_demo){.target = "u",

@@ -123,7 +123,7 @@ static void edge_velocity(const cx *c, const double *v, double *ve) {
   }
 }
 
-static void release(problem_state *s) {
+static void torus_release(problem_state *s) {
   if (!s) return;
   mem_free(s->v);
   mem_free(s->ve);
@@ -149,7 +149,7 @@ static dkho_status assemble(problem_state *s) {
   return st;
 }
 
-static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+static dkho_status torus_prepare(problem_state **out, const cx *c, uint64_t seed) {
   (void)seed;
   problem_state *s;
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
@@ -162,7 +162,7 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
   if (st == DKHO_OK)
     *out = s;
   else
-    release(s);
+    torus_release(s);
   return st;
 }
 
@@ -181,7 +181,7 @@ static void fill_fourier(const cx *c, double *out) {
   }
 }
 
-static dkho_status fill(const problem_state *s, const char *name, double *out) {
+static dkho_status torus_fill(const problem_state *s, const char *name, double *out) {
   const cx *c = s->c;
   if (strcmp(name, "fourier") == 0)
     fill_fourier(c, out);
@@ -205,7 +205,7 @@ typedef struct scratch {
 } scratch;
 enum { ARRAYS = 5 };
 
-static size_t work(const problem_state *s) {
+static size_t torus_work(const problem_state *s) {
   return sizeof(double) * G * ARRAYS * (size_t)s->c->n[0];
 }
 
@@ -256,7 +256,7 @@ static void draw_sample(const cx *c, uint64_t seed, int64_t sample, double *u) {
   }
 }
 
-static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static void torus_draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   (void)bytes;
   for (int k = 0; k < G; k++) draw_sample(s->c, seed, first + k, block[FIELD_U0] + k * s->c->n[0]);
 }
@@ -274,7 +274,7 @@ static void observe(const problem_state *s, const double *u, double *q, double *
   }
 }
 
-static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
+static dkho_status torus_solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = c->n[0];
   scratch w = cut(s, bytes);
@@ -311,12 +311,12 @@ const problem problem_torus = {
     .notes = "u_t + div(u v) = 0.01 Laplace(u) to T = 0.3 with v the rotation about the axis; P1 Galerkin "
              "elements, RK4 and Crank-Nicolson, second order, conservative. The map u0 to (u, q, m) is linear.",
     .build = cx_torus,
-    .prepare = prepare,
-    .release = release,
-    .fill = fill,
-    .work = work,
-    .draw = draw,
-    .solve = solve,
+    .prepare = torus_prepare,
+    .release = torus_release,
+    .fill = torus_fill,
+    .work = torus_work,
+    .draw = torus_draw,
+    .solve = torus_solve,
     .metrics = "soft",
     .paper = &paper_torus,
     .phase = &(const problem_phase){.degree = 1, .up = 1, .down = 1, .q = 0.20},

@@ -70,7 +70,7 @@ static const data_recipe recipes[] = {
     {"v", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
 };
 
-static void release(problem_state *s) {
+static void waves_release(problem_state *s) {
   if (!s) return;
   mem_free(s->mass);
   mem_free(s->star);
@@ -88,7 +88,7 @@ static void choose_step(problem_state *s, const csr *S) {
   s->steps = (int64_t)ceil(T * sqrt(most) / (2 * COURANT));
 }
 
-static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+static dkho_status waves_prepare(problem_state **out, const cx *c, uint64_t seed) {
   (void)seed;
   problem_state *s;
   csr S = {0};
@@ -103,16 +103,16 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
     choose_step(s, &S);
     *out = s;
   } else
-    release(s);
+    waves_release(s);
   csr_free(&S);
   return st;
 }
 
-static dkho_status fill(const problem_state *s, const char *name, double *out) {
+static dkho_status waves_fill(const problem_state *s, const char *name, double *out) {
   return problem_fill_common(s->c, name, out);
 }
 
-static size_t work(const problem_state *s) {
+static size_t waves_work(const problem_state *s) {
   return sizeof(double) * G * (size_t)(3 * s->c->n[0] + s->c->n[1]);
 }
 
@@ -132,7 +132,7 @@ static void draw_sample(const cx *c, uint64_t seed, int64_t sample, double *p, d
   for (int64_t i = 0; i < c->n[0]; i++) kappa[i] = fmin(exp(SPREAD * kappa[i]), STIFFEST);
 }
 
-static void draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
+static void waves_draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   (void)bytes;
   for (int k = 0; k < G; k++)
     draw_sample(s->c, seed, first + k, block[P0] + k * s->c->n[0], block[KAPPA] + k * s->c->n[0]);
@@ -161,7 +161,7 @@ static void push_pressure(const problem_state *s, double a, const double *kappa,
 }
 
 /* v starts and ends with half a step, so that both fields are given at the same times. */
-static dkho_status solve(const problem_state *s, void *bytes, double *const *block) {
+static dkho_status waves_solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = c->n[0];
   double *p = bytes, *kappa = p + n * G, *v = kappa + n * G, dt = T / (double)s->steps;
@@ -202,11 +202,11 @@ const problem problem_waves = {
         "pulses. Leapfrog with lumped mass and cotangent weights. Linear in the pulses, not in kappa.",
     .build = sheet_build,
     .resolutions = sheet_resolutions,
-    .prepare = prepare,
-    .release = release,
-    .fill = fill,
-    .work = work,
-    .draw = draw,
-    .solve = solve,
+    .prepare = waves_prepare,
+    .release = waves_release,
+    .fill = waves_fill,
+    .work = waves_work,
+    .draw = waves_draw,
+    .solve = waves_solve,
     .demo = &(const problem_demo){.target = "p", .task = "pulses and stiffness -> pressure at T; acoustic waves"},
 };

@@ -77,13 +77,13 @@ static const data_recipe recipes[] = {
     {"q", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"},
 };
 
-static void release(problem_state *s) {
+static void wells_release(problem_state *s) {
   if (!s) return;
   closed_free(s->s);
   mem_free(s);
 }
 
-static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
+static dkho_status wells_prepare(problem_state **out, const cx *c, uint64_t seed) {
   (void)seed;
   problem_state *s;
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
@@ -95,11 +95,11 @@ static dkho_status prepare(problem_state **out, const cx *c, uint64_t seed) {
   if (st == DKHO_OK)
     *out = s;
   else
-    release(s);
+    wells_release(s);
   return st;
 }
 
-static dkho_status fill(const problem_state *s, const char *name, double *out) {
+static dkho_status wells_fill(const problem_state *s, const char *name, double *out) {
   if (strcmp(name, "holes") != 0) return problem_fill_common(s->c, name, out);
   for (int64_t i = 0; i < s->c->n[0]; i++)
     for (int j = 0; j < HOLES; j++) out[HOLES * i + j] = s->c->label[0][i] == 2 + j;
@@ -130,7 +130,7 @@ static dkho_status open_wells(void **out, const problem_state *s) {
   return st;
 }
 
-static void draw_one(const problem_state *s, void *work, rng *r, double *const *one) {
+static void wells_draw_one(const problem_state *s, void *work, rng *r, double *const *one) {
   (void)work;
   sheet_gaussian(s->c, r, FREQUENCY, ROUGHNESS, one[LOGK]);
   for (int64_t i = 0; i < s->c->n[0]; i++) one[LOGK][i] *= SPREAD;
@@ -152,7 +152,7 @@ static dkho_status set_rock(well_solver *w, const double *logk) {
   return DKHO_OK;
 }
 
-static dkho_status solve_one(const problem_state *s, void *work, double *const *one) {
+static dkho_status wells_solve_one(const problem_state *s, void *work, double *const *one) {
   well_solver *w = work;
   const cx *c = s->c;
   const double *rim = one[RIM];
@@ -175,7 +175,7 @@ static dkho_status solve_one(const problem_state *s, void *work, double *const *
   return DKHO_OK;
 }
 
-static dkho_status carry(const void *work, const cx *to, double *const *one) {
+static dkho_status wells_carry(const void *work, const cx *to, double *const *one) {
   const well_solver *w = work;
   locator *l;
   TRY(locator_create(&l, w->s->c));
@@ -204,14 +204,14 @@ const problem problem_wells = {
         "at three wells, 0 on the outer square. P1 elements, Newton; a single solve is quick. Nonlinear.",
     .build = sheet_build,
     .resolutions = sheet_resolutions,
-    .prepare = prepare,
-    .release = release,
-    .fill = fill,
+    .prepare = wells_prepare,
+    .release = wells_release,
+    .fill = wells_fill,
     .open = open_wells,
     .close = close_wells,
-    .draw_one = draw_one,
-    .solve_one = solve_one,
-    .carry = carry,
+    .draw_one = wells_draw_one,
+    .solve_one = wells_solve_one,
+    .carry = wells_carry,
     .demo = &(const problem_demo){.target = "p",
                                   .task = "permeability and well pressures -> pressure; Darcy-Forchheimer, nonlinear"},
 };

@@ -110,7 +110,7 @@ static dkho_status set_colours(layout *l) {
   return DKHO_OK;
 }
 
-static dkho_status prepare(layout *l, const figure_sample *sample) {
+static dkho_status prepare_layout(layout *l, const figure_sample *sample) {
   if (!ARENA_NEW(&l->mem, l->row, l->rows)) return DKHO_E_MEMORY;
   for (int i = 0; i < l->rows; i++) {
     row *r = &l->row[i];
@@ -226,7 +226,7 @@ static dkho_status draw(layout *l, double total) {
 dkho_status figure_fields(const char *path, int force, int shared, int rows, const figure_sample *sample) {
   if (rows < 1) return fail(DKHO_E_INPUT, "%s: a figure of %d rows", path, rows);
   layout l = {.rows = rows, .shared = shared, .last = REFERENCE};
-  dkho_status s = prepare(&l, sample);
+  dkho_status s = prepare_layout(&l, sample);
   double total = -GAP;
   for (int i = 0; i < rows && s == DKHO_OK; i++) total += l.row[i].high + GAP;
   if (s == DKHO_OK)

@@ -84,7 +84,7 @@ static values values_of(const paint *with, int n, const double *value) {
   return out;
 }
 
-static double place(const paint *with, const values *u, double b0, double b1, double b2) {
+static double place_on_scale(const paint *with, const values *u, double b0, double b1, double b2) {
   if (u->exact) return colour_place(with->map, b0 * u->v[0] + b1 * u->v[1] + b2 * u->v[2]);
   return b0 * u->t[0] + b1 * u->t[1] + b2 * u->t[2];
 }
@@ -142,7 +142,7 @@ void raster_triangle(raster *r, const corner q[3], const double value[3], const 
       if (b0 < 0 || b1 < 0 || b2 < 0) continue;
       if ((b0 == 0 && !own[0]) || (b1 == 0 && !own[1]) || (b2 == 0 && !own[2])) continue;
       sample(r, (size_t)y * (size_t)r->w + (size_t)x, b0 * p[0].z + b1 * p[1].z + b2 * p[2].z,
-             place(with, &u, b0, b1, b2), b0 * p[0].light + b1 * p[1].light + b2 * p[2].light, with);
+             place_on_scale(with, &u, b0, b1, b2), b0 * p[0].light + b1 * p[1].light + b2 * p[2].light, with);
     }
   }
 }
@@ -163,8 +163,8 @@ void raster_line(raster *r, const corner p[2], double width, const double value[
       t = t > 1 ? 1 : t > 0 ? t : 0;
       double ex = ax - t * dx, ey = ay - t * dy;
       if (ex * ex + ey * ey > half * half) continue;
-      sample(r, (size_t)y * (size_t)r->w + (size_t)x, p[0].z + t * (p[1].z - p[0].z), place(with, &u, 1 - t, t, 0),
-             p[0].light + t * (p[1].light - p[0].light), with);
+      sample(r, (size_t)y * (size_t)r->w + (size_t)x, p[0].z + t * (p[1].z - p[0].z),
+             place_on_scale(with, &u, 1 - t, t, 0), p[0].light + t * (p[1].light - p[0].light), with);
     }
   }
 }

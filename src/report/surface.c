@@ -225,7 +225,7 @@ static dkho_status add_section(surface *s, const cx *c, int64_t tet) {
   return DKHO_OK;
 }
 
-static dkho_status build(surface *s, const cx *c, double *normal, int32_t *up, uint8_t *part) {
+static dkho_status build_surface(surface *s, const cx *c, double *normal, int32_t *up, uint8_t *part) {
   if (c->dim >= 2) vertex_normals(c, normal);
   if (c->dim == 3) boundary_parts(s, c, up, part);
   for (int64_t f = 0; f < c->n[2]; f++)
@@ -242,7 +242,7 @@ dkho_status surface_open(surface *s, const cx *c, const double centre[3]) {
   double *normal = mem_alloc((size_t)c->n[0], 3 * sizeof *normal);
   int32_t *up = mem_alloc((size_t)c->n[0], sizeof *up);
   uint8_t *part = mem_alloc((size_t)c->n[0], 1);
-  dkho_status status = normal && up && part ? build(s, c, normal, up, part) : DKHO_E_MEMORY;
+  dkho_status status = normal && up && part ? build_surface(s, c, normal, up, part) : DKHO_E_MEMORY;
   mem_free(normal);
   mem_free(up);
   mem_free(part);

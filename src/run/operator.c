@@ -47,7 +47,7 @@ static dkho_status fill_setup(neural_operator *o, const complex_view *v) {
 
 /* Fills in what the first complex decides, declares the parameters, records it. weights NULL, or the file that they will be read
  * from: what it does not hold is not made room for. */
-static dkho_status build(neural_operator *o, int dim, const st_file *weights) {
+static dkho_status build_model(neural_operator *o, int dim, const st_file *weights) {
   const data_field *target = operator_target(o);
   o->setup.target = target->degree;
   o->setup.channels = target->channels;
@@ -61,7 +61,7 @@ static dkho_status build(neural_operator *o, int dim, const st_file *weights) {
   return params_slab(o->p, &o->value);
 }
 
-static dkho_status start(neural_operator **out, const st_file *source, neural_operator **made) {
+static dkho_status open_source(neural_operator **out, const st_file *source, neural_operator **made) {
   *out = NULL;
   neural_operator *o = mem_alloc(1, sizeof *o);
   if (!o) return DKHO_E_MEMORY;
@@ -81,7 +81,7 @@ static dkho_status start(neural_operator **out, const st_file *source, neural_op
 
 dkho_status operator_create(neural_operator **out, const dataset *d, const operator_request *r) {
   neural_operator *o = NULL;
-  TRY(start(out, dataset_file(d), &o));
+  TRY(open_source(out, dataset_file(d), &o));
   o->d = d;
   o->target = r->target;
   o->setup = r->setup;
@@ -89,7 +89,7 @@ dkho_status operator_create(neural_operator **out, const dataset *d, const opera
   o->modes = r->modes;
   o->harmonic = r->harmonic && r->setup.m->harmonic;
   o->complexes = dataset_complexes(d);
-  dkho_status s = build(o, dataset_dim(d), NULL);
+  dkho_status s = build_model(o, dataset_dim(d), NULL);
   if (s == DKHO_OK && !(o->training = arena_strdup(&o->mem, "{}"))) s = DKHO_E_MEMORY;
   if (s == DKHO_OK) {
     params_init(o->p, r->seed, o->value);
@@ -260,7 +260,7 @@ static dkho_status read_model_text(neural_operator *o, const char *text) {
   return s;
 }
 
-static dkho_status load(neural_operator *o, packed_maker maker) {
+static dkho_status load_model(neural_operator *o, packed_maker maker) {
   const char *kind, *text, *training;
   int dim;
   TRY(st_need_meta(o->source, "dkho.kind", &kind));
@@ -274,7 +274,7 @@ static dkho_status load(neural_operator *o, packed_maker maker) {
   o->complexes = o->spec.complexes;
   TRY(view_check_complexes(o, &dim));
   TRY(spec_check(&o->spec, dim));
-  TRY(build(o, dim, o->source));
+  TRY(build_model(o, dim, o->source));
   return state_read(o->source, o->p, "w/", o->value);
 }
 
@@ -288,13 +288,13 @@ dkho_status operator_load(neural_operator **out, const char *path, packed_maker 
   neural_operator *o = NULL;
   *out = NULL;
   TRY(st_open(&file, path));
-  dkho_status s = start(out, file, &o);
+  dkho_status s = open_source(out, file, &o);
   if (s != DKHO_OK) {
     st_close(file);
     return name_file(s, path);
   }
   o->own_source = file;
-  s = load(o, maker);
+  s = load_model(o, maker);
   if (s == DKHO_OK)
     *out = o;
   else

@@ -276,5 +276,8 @@ const char *runner_kernels(const runner *r) {
 }
 
 double runner_work(const runner *r) {
-  return r->path ? r->path->work(r->at.fast) : 0;
+  double forward;
+  if (r->path) return r->path->work(r->at.fast);
+  if (tape_work(r->at.v->t, r->at.v->net.predicted, &forward) != DKHO_OK) return 0;
+  return r->mode == ENGINE_TRAIN ? 3 * forward : forward; /* a product has two more on the way back */
 }

@@ -446,7 +446,7 @@ static dkho_status check_metrics(const trainer *t) {
   return DKHO_OK;
 }
 
-static dkho_status prepare(trainer *t) {
+static dkho_status prepare_trainer(trainer *t) {
   TRY(pick_samples(t));
   TRY(pool_create(&t->threads, t->host->threads));
   TRY(operator_create(&t->o, t->d, &t->cfg->request));
@@ -478,7 +478,7 @@ static dkho_status go(const dataset *d, const run_config *cfg, const char *run, 
   trainer t = {.d = d, .cfg = cfg, .host = host, .dir = run, .best = NAN};
   t.started = t.saved = clock_now();
   dkho_status s = resume ? own_directory(&t) : DKHO_OK;
-  if (s == DKHO_OK) s = prepare(&t);
+  if (s == DKHO_OK) s = prepare_trainer(&t);
   if (s == DKHO_OK) s = resume ? load_checkpoint(&t) : write_config(&t);
   if (s == DKHO_OK && t.epoch > 0) s = write_history(&t); /* a kill may have cut off the last row */
   if (s == DKHO_OK) s = write_manifest(&t);

@@ -51,7 +51,7 @@ int dkho_fused_serves(const dkho_config *cfg, const features *f) {
   return globals_agree(cfg, f);
 }
 
-static size_t place(const params *p, const char *fmt, const char *end, int a, int b) {
+static size_t find_place(const params *p, const char *fmt, const char *end, int a, int b) {
   char stem[PARAM_NAME_MAX + 1], name[PARAM_NAME_MAX + 16];
   snprintf(stem, sizeof stem, fmt, a, b);
   snprintf(name, sizeof name, "%s%s", stem, end);
@@ -61,26 +61,27 @@ static size_t place(const params *p, const char *fmt, const char *end, int a, in
 }
 
 static fused_mlp mlp_at(const params *p, const char *fmt, int a, int b) {
-  return (fused_mlp){.w1 = place(p, fmt, ".lin1.w", a, b),
-                     .b1 = place(p, fmt, ".lin1.b", a, b),
-                     .gain = place(p, fmt, ".norm.g", a, b),
-                     .shift = place(p, fmt, ".norm.b", a, b),
-                     .w2 = place(p, fmt, ".lin2.w", a, b),
-                     .b2 = place(p, fmt, ".lin2.b", a, b)};
+  return (fused_mlp){.w1 = find_place(p, fmt, ".lin1.w", a, b),
+                     .b1 = find_place(p, fmt, ".lin1.b", a, b),
+                     .gain = find_place(p, fmt, ".norm.g", a, b),
+                     .shift = find_place(p, fmt, ".norm.b", a, b),
+                     .w2 = find_place(p, fmt, ".lin2.w", a, b),
+                     .b2 = find_place(p, fmt, ".lin2.b", a, b)};
 }
 
 static void layer_at(const params *p, int l, int degrees, fused_layer *out) {
-  out->tau = place(p, "layer%d", ".t", l, 0);
+  out->tau = find_place(p, "layer%d", ".t", l, 0);
   for (int k = 0; k < degrees; k++) {
     fused_rank *r = &out->rank[k];
-    r->drive_w = place(p, "layer%d.drive%d", ".w", l, k), r->drive_b = place(p, "layer%d.drive%d", ".b", l, k);
-    r->gate_w = place(p, "layer%d.gate%d", ".w", l, k), r->gate_b = place(p, "layer%d.gate%d", ".b", l, k);
-    r->lag_w = place(p, "layer%d.lag%d", ".w", l, k), r->lag_b = place(p, "layer%d.lag%d", ".b", l, k);
-    r->read_w = place(p, "layer%d.read%d", ".w", l, k), r->read_b = place(p, "layer%d.read%d", ".b", l, k);
+    r->drive_w = find_place(p, "layer%d.drive%d", ".w", l, k),
+    r->drive_b = find_place(p, "layer%d.drive%d", ".b", l, k);
+    r->gate_w = find_place(p, "layer%d.gate%d", ".w", l, k), r->gate_b = find_place(p, "layer%d.gate%d", ".b", l, k);
+    r->lag_w = find_place(p, "layer%d.lag%d", ".w", l, k), r->lag_b = find_place(p, "layer%d.lag%d", ".b", l, k);
+    r->read_w = find_place(p, "layer%d.read%d", ".w", l, k), r->read_b = find_place(p, "layer%d.read%d", ".b", l, k);
     r->update = mlp_at(p, "layer%d.upd%d", l, k);
-    r->skip = place(p, "layer%d.skip%d", ".w", l, k);
-    r->gain = place(p, "layer%d.norm%d", ".g", l, k), r->shift = place(p, "layer%d.norm%d", ".b", l, k);
-    r->sigma = place(p, "layer%d", ".s", l, 0) + (size_t)k;
+    r->skip = find_place(p, "layer%d.skip%d", ".w", l, k);
+    r->gain = find_place(p, "layer%d.norm%d", ".g", l, k), r->shift = find_place(p, "layer%d.norm%d", ".b", l, k);
+    r->sigma = find_place(p, "layer%d", ".s", l, 0) + (size_t)k;
   }
 }
 
@@ -128,8 +129,8 @@ static void start_at(const dkho_config *cfg, const params *p, fused_shape *s) {
   int content = cfg->start == DKHO_DETERMINISTIC;
   s->start = content ? FUSED_CONTENT : FUSED_COMMON;
   for (int k = 0; k < cfg->degrees; k++) {
-    if (content) s->start_w[k] = place(p, "rel%d", ".w", k, 0);
-    s->start_b[k] = place(p, "rel%d", content ? ".b" : ".theta", k, 0);
+    if (content) s->start_w[k] = find_place(p, "rel%d", ".w", k, 0);
+    s->start_b[k] = find_place(p, "rel%d", content ? ".b" : ".theta", k, 0);
   }
 }
 
