@@ -27,7 +27,7 @@ static dkho_status export_solve(exported *x, const char *name, const char *resol
       x->block[i] = varying[j++];
     } else if (strncmp(f->name, "spectral", 8) != 0) {
       if (!ARENA_NEW(&x->mem, x->block[i], x->c->n[f->degree] * f->channels)) return DKHO_E_MEMORY;
-      TRY(x->p->fill(x->state, f->name, x->block[i]));
+      TRY(problem_fill(x->p, x->state, x->c, f->name, x->block[i]));
     }
   }
   return DKHO_OK;

@@ -263,7 +263,7 @@ static dkho_status exercise(const problem *p, const cx *c) {
     const data_field *f = &p->field[i];
     if (f->role != DATA_STATIC || strncmp(f->name, "spectral", 8) == 0) continue;
     double *out = arena_take(&mem, (size_t)(c->n[f->degree] * f->channels), sizeof *out);
-    st = out ? p->fill(s, f->name, out) : DKHO_E_MEMORY;
+    st = out ? problem_fill(p, s, c, f->name, out) : DKHO_E_MEMORY;
   }
   problem_leave(p, work);
   p->release(s);

@@ -405,11 +405,7 @@ const problem problem_cavity = {
     .labels = 3,
     .betti = {1, 0, 1},
     .counts = {3017, 22344, 38339, 19010},
-    .fields = sizeof fields / sizeof *fields,
-    .field = fields,
-    .recipes = sizeof recipes / sizeof *recipes,
-    .recipe = recipes,
-    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    PROBLEM_TABLES(fields, recipes, rows, summaries),
     .notes = "A synthetic response: half the gradient of a discrete potential plus a monopole and a dipole whose "
              "strengths are moments of the source (true first moment), tapered, softly clamped, largest vector "
              "length 1 in each sample. It solves no magnetostatic system.",

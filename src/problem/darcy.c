@@ -234,7 +234,7 @@ static dkho_status fill_invariants(const problem_state *s, double *out) {
 static dkho_status darcy_fill(const problem_state *s, const char *name, double *out) {
   const cx *c = s->c;
   if (strcmp(name, "holes") == 0)
-    for (int64_t i = 0; i < c->n[0]; i++) out[2 * i] = c->label[0][i] == 2, out[2 * i + 1] = c->label[0][i] == 3;
+    problem_fill_holes(c, 2, out);
   else if (strcmp(name, "K0") == 0)
     return static_mean_to_vertices(c, 2, 4, s->K, out);
   else if (strcmp(name, "K1") == 0)
@@ -399,11 +399,7 @@ const problem problem_darcy = {
     .labels = 4,
     .betti = {1, 2, 0},
     .counts = {5477, 16013, 10535},
-    .fields = sizeof fields / sizeof *fields,
-    .field = fields,
-    .recipes = sizeof recipes / sizeof *recipes,
-    .recipe = recipes,
-    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    PROBLEM_TABLES(fields, recipes, rows, summaries),
     .notes = "-div(K grad p) = f, P1 finite elements, K white noise over the triangles (principal values 4 and 1),"
              " p = 0 on the outer square, p = g on the holes; q is the line integral of -K grad p, w = d1 q. The "
              "map (f, g) to (p, q, w) is linear.",

@@ -29,51 +29,40 @@ typedef struct flow_solver {
 
 enum { PSI, SPEEDS, RE, U, W, P }; /* blocks, in the order of the fields */
 static const data_field fields[] = {
-    {"psi", DATA_INPUT, 0, 1, DATA_SCALE_RMS, 0, 1e-6, 0, 1},
-    {"speed", DATA_GLOBAL, 0, HOLES, DATA_SCALE_RMS, 0, 1e-6, 0, 1},
-    {"reynolds", DATA_GLOBAL, 0, 1, DATA_SCALE_RMS, 0, 1e-6, 0, 1},
-    {"u", DATA_TARGET, 1, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
-    {"w", DATA_TARGET, 2, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
-    {"p", DATA_TARGET, 0, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
+    PROBLEM_INPUT("psi", 0, 1, DATA_SCALE_RMS),
+    PROBLEM_GLOBAL("speed", HOLES),
+    PROBLEM_GLOBAL("reynolds", 1),
+    PROBLEM_TARGET("u", 1, 1),
+    PROBLEM_TARGET("w", 2, 1),
+    PROBLEM_TARGET("p", 0, 1),
     PROBLEM_STATIC("holes", 0, HOLES),
     PROBLEM_STATIC("rims", 1, HOLES),
-    PROBLEM_STATIC("weight", 0, 1),
-    PROBLEM_POSITIONS(2),
-    PROBLEM_STATIC("label0", 0, HOLES + 2),
+    SHEET_STATICS,
     PROBLEM_STATIC("label1", 1, HOLES + 2),
-    PROBLEM_STATIC("tangent", 1, 2),
-    PROBLEM_STATIC("length", 1, 1),
-    PROBLEM_STATIC("area", 2, 1),
-    PROBLEM_SPECTRAL,
+    PROBLEM_PLANE_STATICS,
 };
 #define EVERYTHING "broadcast(speed, reynolds, mean, moment, rms)"
 static const feat_row rows[] = {
     {"stirring", 0, FEAT_NATIVE, "psi"},
     {"curl of the force", 0, FEAT_NATIVE, "dt(d(psi))"},
     {"wall speed", 0, FEAT_NATIVE, "lift(speed, holes)"},
-    {"position", 0, FEAT_NATIVE, "position0"},
-    {"boundary label", 0, FEAT_NATIVE, "label0"},
-    {"spectral encoding", 0, FEAT_SPECTRAL, "modes(spectral0)"},
+    PROBLEM_VERTEX_ROWS(FEAT_NATIVE),
     {"heated stirring", 0, FEAT_DIFFUSION, "heat(psi, 0.05, 1, 4, 12)"},
-    {"summary", 0, FEAT_SUMMARY, EVERYTHING},
+    PROBLEM_SUMMARY_ROW(0, EVERYTHING),
     {"force across", 1, FEAT_NATIVE, "d(psi)"},
     {"stirring", 1, FEAT_NATIVE, "mean(psi, 1)"},
     {"wall velocity", 1, FEAT_NATIVE, "lift(speed, rims)"},
-    {"position", 1, FEAT_NATIVE, "position1"},
-    {"tangent", 1, FEAT_NATIVE, "tangent"},
-    {"length", 1, FEAT_NATIVE, "length"},
+    PROBLEM_EDGE_ROWS,
     {"boundary label", 1, FEAT_NATIVE, "label1"},
-    {"spectral encoding", 1, FEAT_SPECTRAL, "modes(spectral1)"},
+    PROBLEM_MODES_ROW(1),
     {"heated force across", 1, FEAT_DIFFUSION, "d(heat(psi, 0.05, 1, 4, 12))"},
-    {"summary", 1, FEAT_SUMMARY, EVERYTHING},
+    PROBLEM_SUMMARY_ROW(1, EVERYTHING),
     {"stirring integral", 2, FEAT_NATIVE, "integral(psi, 2)"},
     {"stirring", 2, FEAT_NATIVE, "mean(psi, 2)"},
     {"wall circulation", 2, FEAT_NATIVE, "d(lift(speed, rims))"},
-    {"position", 2, FEAT_NATIVE, "position2"},
-    {"area", 2, FEAT_NATIVE, "area"},
-    {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
+    PROBLEM_FACE_ROWS,
     {"heated stirring", 2, FEAT_DIFFUSION, "mean(heat(psi, 0.05, 1, 4, 12), 2)"},
-    {"summary", 2, FEAT_SUMMARY, EVERYTHING},
+    PROBLEM_SUMMARY_ROW(2, EVERYTHING),
 };
 static const feat_summary summaries[] = {{"speed", "value(speed)"},
                                          {"reynolds", "value(reynolds)"},
@@ -81,9 +70,9 @@ static const feat_summary summaries[] = {{"speed", "value(speed)"},
                                          {"moment", "moment(psi, weight, position0)"},
                                          {"rms", "rms(psi, weight, 1e-12, 0)"}};
 static const data_recipe recipes[] = {
-    {"u", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"},
-    {"w", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
-    {"p", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
+    PROBLEM_RECIPE("u", 1),
+    PROBLEM_RECIPE("w", 0),
+    PROBLEM_RECIPE("p", 0),
 };
 
 static void flow_release(problem_state *s) {
@@ -140,8 +129,7 @@ static dkho_status fill_rims(const problem_state *s, double *out) {
 static dkho_status flow_fill(const problem_state *s, const char *name, double *out) {
   if (strcmp(name, "rims") == 0) return fill_rims(s, out);
   if (strcmp(name, "holes") != 0) return problem_fill_common(s->c, name, out);
-  for (int64_t i = 0; i < s->c->n[0]; i++)
-    for (int j = 0; j < HOLES; j++) out[HOLES * i + j] = s->c->label[0][i] == 2 + j;
+  problem_fill_holes(s->c, HOLES, out);
   return DKHO_OK;
 }
 
@@ -231,23 +219,12 @@ const problem problem_flow = {
     .name = "flow",
     .summary =
         "Navier-Stokes flow stirred by a force and by the turning walls of three holes: velocity, vorticity, pressure",
-    .sizes = {1600, 200, 200},
-    .smoke_sizes = {64, 16, 32},
-    .dim = 2,
-    .gdim = 2,
-    .labels = HOLES + 2,
-    .betti = {1, HOLES, 0},
-    .fields = sizeof fields / sizeof *fields,
-    .field = fields,
-    .recipes = sizeof recipes / sizeof *recipes,
-    .recipe = recipes,
-    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    SHEET_DOMAIN,
+    PROBLEM_TABLES(fields, recipes, rows, summaries),
     .notes =
         "Re (u.grad)u + grad p - Laplace(u) = curl psi, div u = 0; psi a Gaussian field of 120 modes and rms 8, walls "
         "of three holes turn with speeds in [-1, 1], Re in [20, 200], log-uniform. Taylor-Hood elements, Newton. "
         "Nonlinear.",
-    .build = sheet_build,
-    .resolutions = sheet_resolutions,
     .prepare = flow_prepare,
     .release = flow_release,
     .fill = flow_fill,

@@ -31,37 +31,30 @@ static const data_field fields[] = {
     PROBLEM_STATIC("holes", 0, HOLES),
     PROBLEM_STATIC("weight", 0, 1),
     PROBLEM_POSITIONS(2),
-    PROBLEM_STATIC("tangent", 1, 2),
-    PROBLEM_STATIC("length", 1, 1),
-    PROBLEM_STATIC("area", 2, 1),
-    PROBLEM_SPECTRAL,
+    PROBLEM_PLANE_STATICS,
 };
 static const feat_row rows[] = {
     {"temperature", 0, FEAT_NATIVE, "u0"},
     {"rim temperature", 0, FEAT_NATIVE, "lift(rim, holes)"},
     {"position", 0, FEAT_NATIVE, "position0"},
-    {"spectral encoding", 0, FEAT_SPECTRAL, "modes(spectral0)"},
+    PROBLEM_MODES_ROW(0),
     {"heated temperature", 0, FEAT_DIFFUSION, "heat(u0, 0.05, 1, 4, 12)"},
-    {"summary", 0, FEAT_SUMMARY, "broadcast(rim, mean, rms)"},
+    PROBLEM_SUMMARY_ROW(0, "broadcast(rim, mean, rms)"),
     {"temperature difference", 1, FEAT_NATIVE, "d(u0)"},
     {"rim temperature difference", 1, FEAT_NATIVE, "d(lift(rim, holes))"},
-    {"position", 1, FEAT_NATIVE, "position1"},
-    {"tangent", 1, FEAT_NATIVE, "tangent"},
-    {"length", 1, FEAT_NATIVE, "length"},
-    {"spectral encoding", 1, FEAT_SPECTRAL, "modes(spectral1)"},
+    PROBLEM_EDGE_ROWS,
+    PROBLEM_MODES_ROW(1),
     {"heated temperature difference", 1, FEAT_DIFFUSION, "d(heat(u0, 0.05, 1, 4, 12))"},
-    {"summary", 1, FEAT_SUMMARY, "broadcast(rim, mean, rms)"},
+    PROBLEM_SUMMARY_ROW(1, "broadcast(rim, mean, rms)"),
     {"heat content", 2, FEAT_NATIVE, "integral(u0, 2)"},
-    {"position", 2, FEAT_NATIVE, "position2"},
-    {"area", 2, FEAT_NATIVE, "area"},
-    {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
-    {"summary", 2, FEAT_SUMMARY, "broadcast(rim, mean, rms)"},
+    PROBLEM_FACE_ROWS,
+    PROBLEM_SUMMARY_ROW(2, "broadcast(rim, mean, rms)"),
 };
 static const feat_summary summaries[] = {
     {"rim", "rim"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
 static const data_recipe recipes[] = {
-    {"u", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
-    {"q", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"},
+    PROBLEM_RECIPE("u", 0),
+    PROBLEM_RECIPE("q", 1),
 };
 
 static dkho_status heat_build(cx **out, const char *resolution) {
@@ -134,8 +127,7 @@ static dkho_status heat_prepare(problem_state **out, const cx *c, uint64_t seed)
 
 static dkho_status heat_fill(const problem_state *s, const char *name, double *out) {
   if (strcmp(name, "holes") != 0) return problem_fill_common(s->c, name, out);
-  for (int64_t i = 0; i < s->c->n[0]; i++)
-    for (int j = 0; j < HOLES; j++) out[HOLES * i + j] = s->c->label[0][i] == 2 + j;
+  problem_fill_holes(s->c, HOLES, out);
   return DKHO_OK;
 }
 
@@ -210,11 +202,7 @@ const problem problem_heat = {
     .labels = 5,
     .betti = {1, 3, 0},
     .counts = {3103, 8998, 5893},
-    .fields = sizeof fields / sizeof *fields,
-    .field = fields,
-    .recipes = sizeof recipes / sizeof *recipes,
-    .recipe = recipes,
-    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    PROBLEM_TABLES(fields, recipes, rows, summaries),
     .notes = "u_t = 0.05 Laplace(u) to T = 0.2, insulated outer square, rims at given temperatures; P1 elements, "
              "two steps of backward Euler, then Crank-Nicolson. The map (u0, rim) to (u, q) is linear.",
     .build = heat_build,

@@ -25,8 +25,8 @@ struct problem_state {
 enum { E0, E, B }; /* blocks, in the order of the fields */
 static const data_field fields[] = {
     {"E0", DATA_INPUT, 1, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
-    {"E", DATA_TARGET, 1, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
-    {"B", DATA_TARGET, 2, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
+    PROBLEM_TARGET("E", 1, 1),
+    PROBLEM_TARGET("B", 2, 1),
     PROBLEM_POSITIONS(3),
     PROBLEM_STATIC("label0", 0, 3),
     PROBLEM_STATIC("tangent", 1, 3),
@@ -37,28 +37,24 @@ static const data_field fields[] = {
 };
 static const feat_row rows[] = {
     {"divergence", 0, FEAT_NATIVE, "dt(E0)"},
-    {"position", 0, FEAT_NATIVE, "position0"},
-    {"boundary label", 0, FEAT_BOUNDARY, "label0"},
-    {"spectral encoding", 0, FEAT_SPECTRAL, "modes(spectral0)"},
-    {"summary", 0, FEAT_SUMMARY, "broadcast(moment, rms)"},
+    PROBLEM_VERTEX_ROWS(FEAT_BOUNDARY),
+    PROBLEM_SUMMARY_ROW(0, "broadcast(moment, rms)"),
     {"first field", 1, FEAT_NATIVE, "E0"},
     {"curl of the curl", 1, FEAT_NATIVE, "dt(d(E0))"},
-    {"position", 1, FEAT_NATIVE, "position1"},
-    {"tangent", 1, FEAT_NATIVE, "tangent"},
-    {"length", 1, FEAT_NATIVE, "length"},
-    {"spectral encoding", 1, FEAT_SPECTRAL, "modes(spectral1)"},
-    {"summary", 1, FEAT_SUMMARY, "broadcast(moment, rms)"},
+    PROBLEM_EDGE_ROWS,
+    PROBLEM_MODES_ROW(1),
+    PROBLEM_SUMMARY_ROW(1, "broadcast(moment, rms)"),
     {"curl", 2, FEAT_NATIVE, "d(E0)"},
     {"position", 2, FEAT_NATIVE, "position2"},
     {"normal", 2, FEAT_NATIVE, "normal"},
     {"area", 2, FEAT_NATIVE, "area"},
-    {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
-    {"summary", 2, FEAT_SUMMARY, "broadcast(moment, rms)"},
+    PROBLEM_MODES_ROW(2),
+    PROBLEM_SUMMARY_ROW(2, "broadcast(moment, rms)"),
 };
 static const feat_summary summaries[] = {{"moment", "moment(E0, 1, tangent)"}, {"rms", "rms(E0, 1, 1e-12, 0)"}};
 static const data_recipe recipes[] = {
-    {"E", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
-    {"B", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"},
+    PROBLEM_RECIPE("E", 0),
+    PROBLEM_RECIPE("B", 1),
 };
 
 static void maxwell_release(problem_state *s) {
@@ -125,10 +121,6 @@ static dkho_status maxwell_prepare(problem_state **out, const cx *c, uint64_t se
   else
     maxwell_release(s);
   return st;
-}
-
-static dkho_status maxwell_fill(const problem_state *s, const char *name, double *out) {
-  return problem_fill_common(s->c, name, out);
 }
 
 static size_t maxwell_work(const problem_state *s) {
@@ -216,18 +208,13 @@ const problem problem_maxwell = {
     .labels = 3,
     .betti = {1, 0, 1},
     .counts = {3017, 22344, 38339, 19010},
-    .fields = sizeof fields / sizeof *fields,
-    .field = fields,
-    .recipes = sizeof recipes / sizeof *recipes,
-    .recipe = recipes,
-    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    PROBLEM_TABLES(fields, recipes, rows, summaries),
     .notes =
         "E_t = curl B, B_t = -curl E to T = 1.2 between conducting spheres, B = 0 at first; Whitney masses, 24 steps of "
         "the midpoint rule. The map E0 to (E, B) is linear.",
     .build = cx_cavity,
     .prepare = maxwell_prepare,
     .release = maxwell_release,
-    .fill = maxwell_fill,
     .work = maxwell_work,
     .draw = maxwell_draw,
     .solve = maxwell_solve,

@@ -91,6 +91,15 @@ dkho_status problem_fill_common(const cx *c, const char *name, double *out) {
   return DKHO_OK;
 }
 
+dkho_status problem_fill(const problem *p, const problem_state *s, const cx *c, const char *name, double *out) {
+  return p->fill ? p->fill(s, name, out) : problem_fill_common(c, name, out);
+}
+
+void problem_fill_holes(const cx *c, int holes, double *out) {
+  for (int64_t i = 0; i < c->n[0]; i++)
+    for (int j = 0; j < holes; j++) out[holes * i + j] = c->label[0][i] == 2 + j;
+}
+
 void problem_parts_free(problem_parts *t) {
   for (int i = 0; i < PROBLEM_FIELDS_MAX; i++) mem_free(t->fixed[i]);
   for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&t->harmonic[k]);
@@ -106,7 +115,7 @@ static dkho_status fill_statics(problem_parts *t, const problem *p, const cx *c,
     if (strncmp(f->name, "spectral", 8) == 0)
       dec_basis_rows(&modes[f->degree], PROBLEM_MODES, t->fixed[i]);
     else
-      TRY(p->fill(s, f->name, t->fixed[i]));
+      TRY(problem_fill(p, s, c, f->name, t->fixed[i]));
   }
   return DKHO_OK;
 }

@@ -18,14 +18,49 @@ enum { PROBLEM_GROUP = CHOL_WIDE, PROBLEM_FIELDS_MAX = 32, PROBLEM_MODES = 16 };
 /* What prepare() makes once per complex: factors, matrices, tables; shared by the threads. */
 typedef struct problem_state problem_state;
 
-/* Entries of problem.field: a static array, and those that most problems have. */
+/* Entries of problem.field, by role. */
+#define PROBLEM_INPUT(name, degree, channels, scale)                                                                   \
+  { name, DATA_INPUT, degree, channels, scale, 0, 1e-6, 0, 1 }
+#define PROBLEM_GLOBAL(name, channels)                                                                                 \
+  { name, DATA_GLOBAL, 0, channels, DATA_SCALE_RMS, 0, 1e-6, 0, 1 }
+#define PROBLEM_TARGET(name, degree, channels)                                                                         \
+  { name, DATA_TARGET, degree, channels, DATA_SCALE_RMS, 0, 1e-8, 0, 1 }
 #define PROBLEM_STATIC(name, degree, channels)                                                                         \
   { name, DATA_STATIC, degree, channels, DATA_SCALE_NONE, 0, 0, 0, 1 }
+/* Statics that most problems have; PLANE: those of a planar complex beside its positions. */
 #define PROBLEM_POSITIONS(gdim)                                                                                        \
   PROBLEM_STATIC("position0", 0, gdim), PROBLEM_STATIC("position1", 1, gdim), PROBLEM_STATIC("position2", 2, gdim)
 #define PROBLEM_SPECTRAL                                                                                               \
   PROBLEM_STATIC("spectral0", 0, PROBLEM_MODES), PROBLEM_STATIC("spectral1", 1, PROBLEM_MODES),                        \
       PROBLEM_STATIC("spectral2", 2, PROBLEM_MODES)
+#define PROBLEM_PLANE_STATICS                                                                                          \
+  PROBLEM_STATIC("tangent", 1, 2), PROBLEM_STATIC("length", 1, 1), PROBLEM_STATIC("area", 2, 1), PROBLEM_SPECTRAL
+
+/* Rows of problem.table that say where a simplex is, and those of the summaries. label: FEAT_BOUNDARY, or FEAT_NATIVE where the label
+ * tells what is given there. */
+#define PROBLEM_ROW(name, degree, group, expression)                                                                   \
+  { name, degree, group, expression }
+#define PROBLEM_MODES_ROW(k) PROBLEM_ROW("spectral encoding", k, FEAT_SPECTRAL, "modes(spectral" #k ")")
+#define PROBLEM_SUMMARY_ROW(k, expression) PROBLEM_ROW("summary", k, FEAT_SUMMARY, expression)
+#define PROBLEM_VERTEX_ROWS(label)                                                                                     \
+  PROBLEM_ROW("position", 0, FEAT_NATIVE, "position0"), PROBLEM_ROW("boundary label", 0, label, "label0"),             \
+      PROBLEM_MODES_ROW(0)
+#define PROBLEM_EDGE_ROWS                                                                                              \
+  PROBLEM_ROW("position", 1, FEAT_NATIVE, "position1"), PROBLEM_ROW("tangent", 1, FEAT_NATIVE, "tangent"),             \
+      PROBLEM_ROW("length", 1, FEAT_NATIVE, "length")
+#define PROBLEM_FACE_ROWS                                                                                              \
+  PROBLEM_ROW("position", 2, FEAT_NATIVE, "position2"), PROBLEM_ROW("area", 2, FEAT_NATIVE, "area"),                   \
+      PROBLEM_MODES_ROW(2)
+
+/* An entry of problem.recipe for problems that are not the paper's. */
+#define PROBLEM_RECIPE(target, harmonic)                                                                               \
+  { target, "", 1e-3, 1e-6, 1e-12, 200, 16, 16, harmonic, "generic" }
+
+/* The members of a problem that arrays of these entries fill. */
+#define PROBLEM_TABLES(fields_, recipes_, rows_, summaries_)                                                           \
+  .fields = sizeof fields_ / sizeof *fields_, .field = fields_, .recipes = sizeof recipes_ / sizeof *recipes_,         \
+  .recipe = recipes_,                                                                                                  \
+  .table = {sizeof rows_ / sizeof *rows_, sizeof summaries_ / sizeof *summaries_, rows_, summaries_}
 
 /* What a study with little time does: a part of the samples and epochs. */
 typedef struct problem_budget {
@@ -66,7 +101,7 @@ typedef struct problem {
   dkho_status (*build)(cx **out, const char *resolution);
   dkho_status (*prepare)(problem_state **out, const cx *c, uint64_t seed);
   void (*release)(problem_state *s); /* NULL is fine */
-  /* Fills the array of the static field `name`. */
+  /* Fills the array of the static field `name`; NULL: problem_fill_common fills them all. */
   dkho_status (*fill)(const problem_state *s, const char *name, double *out);
   size_t (*work)(const problem_state *s); /* bytes of scratch per thread, for PROBLEM_GROUP samples */
   /* block[j] is the j-th field that is not static: doubles [PROBLEM_GROUP, n, channels]. draw fills inputs and globals of
@@ -106,6 +141,10 @@ void problem_unpack_strip(int64_t n, int64_t first, int64_t count, const double 
 /* Fills a static that geometry alone decides: position{k}, label{k} (label2: vertex means), tangent, length, area, normal,
  * weight (lumped measure). */
 dkho_status problem_fill_common(const cx *c, const char *name, double *out);
+/* Fills the static `name` of a problem, by its own rule or the common one. */
+dkho_status problem_fill(const problem *p, const problem_state *s, const cx *c, const char *name, double *out);
+/* The static "holes" (N0 × holes): 1 on the rim of hole j, whose vertices have the label 2 + j, else 0. */
+void problem_fill_holes(const cx *c, int holes, double *out);
 
 extern const problem problem_darcy, problem_torus, problem_cavity, problem_heat, problem_reaction, problem_lamination,
     problem_ironloss, problem_wells, problem_flow, problem_waves, problem_elasticity, problem_maxwell;

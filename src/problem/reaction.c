@@ -35,20 +35,18 @@ static const data_field fields[] = {
 static const feat_row rows[] = {
     {"species", 0, FEAT_NATIVE, "u0"},
     {"position", 0, FEAT_NATIVE, "position0"},
-    {"spectral encoding", 0, FEAT_SPECTRAL, "modes(spectral0)"},
+    PROBLEM_MODES_ROW(0),
     {"heated species", 0, FEAT_DIFFUSION, "heat(u0, 0.03, 1, 4)"},
-    {"summary", 0, FEAT_SUMMARY, "broadcast(rate, mean, rms)"},
+    PROBLEM_SUMMARY_ROW(0, "broadcast(rate, mean, rms)"),
     {"species difference", 1, FEAT_NATIVE, "d(u0)"},
     {"position", 1, FEAT_NATIVE, "position1"},
     {"length", 1, FEAT_NATIVE, "length"},
-    {"spectral encoding", 1, FEAT_SPECTRAL, "modes(spectral1)"},
-    {"summary", 1, FEAT_SUMMARY, "broadcast(rate, mean, rms)"},
+    PROBLEM_MODES_ROW(1),
+    PROBLEM_SUMMARY_ROW(1, "broadcast(rate, mean, rms)"),
     {"species mass", 2, FEAT_NATIVE, "integral(u0, 2)"},
-    {"position", 2, FEAT_NATIVE, "position2"},
-    {"area", 2, FEAT_NATIVE, "area"},
-    {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
+    PROBLEM_FACE_ROWS,
     {"heated species mass", 2, FEAT_DIFFUSION, "integral(heat(u0, 0.03, 1, 4), 2)"},
-    {"summary", 2, FEAT_SUMMARY, "broadcast(rate, mean, rms)"},
+    PROBLEM_SUMMARY_ROW(2, "broadcast(rate, mean, rms)"),
 };
 static const feat_summary summaries[] = {
     {"rate", "rate"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
@@ -91,10 +89,6 @@ static dkho_status reaction_prepare(problem_state **out, const cx *c, uint64_t s
   else
     reaction_release(s);
   return st;
-}
-
-static dkho_status reaction_fill(const problem_state *s, const char *name, double *out) {
-  return problem_fill_common(s->c, name, out);
 }
 
 /* 3 … 8 blobs with values in [0, 1], rate in [2, 8]. */
@@ -163,17 +157,12 @@ const problem problem_reaction = {
     .gdim = 3,
     .betti = {1, 2, 1},
     .counts = {2499, 7497, 4998},
-    .fields = sizeof fields / sizeof *fields,
-    .field = fields,
-    .recipes = sizeof recipes / sizeof *recipes,
-    .recipe = recipes,
-    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    PROBLEM_TABLES(fields, recipes, rows, summaries),
     .notes = "u_t = 0.01 Laplace(u) + r u (1 - u) to T = 0.4, r in [2, 8] per sample; P1 elements with lumped "
              "mass, Strang splitting with the exact logistic map. Nonlinear.",
     .build = cx_torus,
     .prepare = reaction_prepare,
     .release = reaction_release,
-    .fill = reaction_fill,
     .work = reaction_work,
     .draw = reaction_draw,
     .solve = reaction_solve,

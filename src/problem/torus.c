@@ -303,11 +303,7 @@ const problem problem_torus = {
     .gdim = 3,
     .betti = {1, 2, 1},
     .counts = {2499, 7497, 4998},
-    .fields = sizeof fields / sizeof *fields,
-    .field = fields,
-    .recipes = sizeof recipes / sizeof *recipes,
-    .recipe = recipes,
-    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    PROBLEM_TABLES(fields, recipes, rows, summaries),
     .notes = "u_t + div(u v) = 0.01 Laplace(u) to T = 0.3 with v the rotation about the axis; P1 Galerkin "
              "elements, RK4 and Crank-Nicolson, second order, conservative. The map u0 to (u, q, m) is linear.",
     .build = cx_torus,

@@ -24,50 +24,39 @@ struct problem_state {
 
 enum { P0, KAPPA, P, V }; /* blocks, in the order of the fields */
 static const data_field fields[] = {
-    {"p0", DATA_INPUT, 0, 1, DATA_SCALE_RMS, 0, 1e-6, 0, 1},
-    {"kappa", DATA_INPUT, 0, 1, DATA_SCALE_MEANSTD, 0, 1e-6, 0, 1},
-    {"p", DATA_TARGET, 0, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
-    {"v", DATA_TARGET, 1, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
-    PROBLEM_STATIC("weight", 0, 1),
-    PROBLEM_POSITIONS(2),
-    PROBLEM_STATIC("label0", 0, HOLES + 2),
-    PROBLEM_STATIC("tangent", 1, 2),
-    PROBLEM_STATIC("length", 1, 1),
-    PROBLEM_STATIC("area", 2, 1),
-    PROBLEM_SPECTRAL,
+    PROBLEM_INPUT("p0", 0, 1, DATA_SCALE_RMS),
+    PROBLEM_INPUT("kappa", 0, 1, DATA_SCALE_MEANSTD),
+    PROBLEM_TARGET("p", 0, 1),
+    PROBLEM_TARGET("v", 1, 1),
+    SHEET_STATICS,
+    PROBLEM_PLANE_STATICS,
 };
 static const feat_row rows[] = {
     {"first pressure", 0, FEAT_NATIVE, "p0"},
     {"bulk modulus", 0, FEAT_NATIVE, "kappa"},
-    {"position", 0, FEAT_NATIVE, "position0"},
-    {"boundary label", 0, FEAT_BOUNDARY, "label0"},
-    {"spectral encoding", 0, FEAT_SPECTRAL, "modes(spectral0)"},
+    PROBLEM_VERTEX_ROWS(FEAT_BOUNDARY),
     {"heated pressure", 0, FEAT_DIFFUSION, "heat(p0, 0.05, 1, 4, 12)"},
-    {"summary", 0, FEAT_SUMMARY, "broadcast(mean, moment, rms, stiffness)"},
+    PROBLEM_SUMMARY_ROW(0, "broadcast(mean, moment, rms, stiffness)"),
     {"pressure difference", 1, FEAT_NATIVE, "d(p0)"},
     {"pressure", 1, FEAT_NATIVE, "mean(p0, 1)"},
     {"bulk modulus", 1, FEAT_NATIVE, "mean(kappa, 1)"},
-    {"position", 1, FEAT_NATIVE, "position1"},
-    {"tangent", 1, FEAT_NATIVE, "tangent"},
-    {"length", 1, FEAT_NATIVE, "length"},
-    {"spectral encoding", 1, FEAT_SPECTRAL, "modes(spectral1)"},
+    PROBLEM_EDGE_ROWS,
+    PROBLEM_MODES_ROW(1),
     {"heated pressure difference", 1, FEAT_DIFFUSION, "d(heat(p0, 0.05, 1, 4, 12))"},
-    {"summary", 1, FEAT_SUMMARY, "broadcast(mean, moment, rms, stiffness)"},
+    PROBLEM_SUMMARY_ROW(1, "broadcast(mean, moment, rms, stiffness)"),
     {"pressure integral", 2, FEAT_NATIVE, "integral(p0, 2)"},
     {"pressure", 2, FEAT_NATIVE, "mean(p0, 2)"},
     {"bulk modulus", 2, FEAT_NATIVE, "mean(kappa, 2)"},
-    {"position", 2, FEAT_NATIVE, "position2"},
-    {"area", 2, FEAT_NATIVE, "area"},
-    {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
-    {"summary", 2, FEAT_SUMMARY, "broadcast(mean, moment, rms, stiffness)"},
+    PROBLEM_FACE_ROWS,
+    PROBLEM_SUMMARY_ROW(2, "broadcast(mean, moment, rms, stiffness)"),
 };
 static const feat_summary summaries[] = {{"mean", "average(p0, weight)"},
                                          {"moment", "moment(p0, weight, position0)"},
                                          {"rms", "rms(p0, weight, 1e-12, 0)"},
                                          {"stiffness", "average(kappa, weight)"}};
 static const data_recipe recipes[] = {
-    {"p", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
-    {"v", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
+    PROBLEM_RECIPE("p", 0),
+    PROBLEM_RECIPE("v", 0),
 };
 
 static void waves_release(problem_state *s) {
@@ -106,10 +95,6 @@ static dkho_status waves_prepare(problem_state **out, const cx *c, uint64_t seed
     waves_release(s);
   csr_free(&S);
   return st;
-}
-
-static dkho_status waves_fill(const problem_state *s, const char *name, double *out) {
-  return problem_fill_common(s->c, name, out);
 }
 
 static size_t waves_work(const problem_state *s) {
@@ -186,25 +171,13 @@ const problem problem_waves = {
     .name = "waves",
     .summary =
         "sound in a sheet with hard walls and windows, its stiffness varying from sample to sample: pressure, velocity",
-    .sizes = {1600, 200, 200},
-    .smoke_sizes = {64, 16, 32},
-    .dim = 2,
-    .gdim = 2,
-    .labels = HOLES + 2,
-    .betti = {1, HOLES, 0},
-    .fields = sizeof fields / sizeof *fields,
-    .field = fields,
-    .recipes = sizeof recipes / sizeof *recipes,
-    .recipe = recipes,
-    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    SHEET_DOMAIN,
+    PROBLEM_TABLES(fields, recipes, rows, summaries),
     .notes =
         "p_t = -kappa div v, v_t = -grad p to T = 0.6, hard walls; kappa a lognormal field of median 1 per sample, four "
         "pulses. Leapfrog with lumped mass and cotangent weights. Linear in the pulses, not in kappa.",
-    .build = sheet_build,
-    .resolutions = sheet_resolutions,
     .prepare = waves_prepare,
     .release = waves_release,
-    .fill = waves_fill,
     .work = waves_work,
     .draw = waves_draw,
     .solve = waves_solve,

@@ -28,53 +28,42 @@ typedef struct well_solver {
 
 enum { LOGK, RIM, P, Q }; /* blocks, in the order of the fields */
 static const data_field fields[] = {
-    {"logk", DATA_INPUT, 0, 1, DATA_SCALE_RMS, 0, 1e-6, 0, 1},
-    {"pressure", DATA_GLOBAL, 0, HOLES, DATA_SCALE_RMS, 0, 1e-6, 0, 1},
-    {"p", DATA_TARGET, 0, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
-    {"q", DATA_TARGET, 1, 1, DATA_SCALE_RMS, 0, 1e-8, 0, 1},
+    PROBLEM_INPUT("logk", 0, 1, DATA_SCALE_RMS),
+    PROBLEM_GLOBAL("pressure", HOLES),
+    PROBLEM_TARGET("p", 0, 1),
+    PROBLEM_TARGET("q", 1, 1),
     PROBLEM_STATIC("holes", 0, HOLES),
-    PROBLEM_STATIC("weight", 0, 1),
-    PROBLEM_POSITIONS(2),
-    PROBLEM_STATIC("label0", 0, HOLES + 2),
+    SHEET_STATICS,
     PROBLEM_STATIC("label1", 1, HOLES + 2),
-    PROBLEM_STATIC("tangent", 1, 2),
-    PROBLEM_STATIC("length", 1, 1),
-    PROBLEM_STATIC("area", 2, 1),
-    PROBLEM_SPECTRAL,
+    PROBLEM_PLANE_STATICS,
 };
 static const feat_row rows[] = {
     {"log permeability", 0, FEAT_NATIVE, "logk"},
     {"well pressure", 0, FEAT_NATIVE, "lift(pressure, holes)"},
-    {"position", 0, FEAT_NATIVE, "position0"},
-    {"boundary label", 0, FEAT_NATIVE, "label0"},
-    {"spectral encoding", 0, FEAT_SPECTRAL, "modes(spectral0)"},
+    PROBLEM_VERTEX_ROWS(FEAT_NATIVE),
     {"heated log permeability", 0, FEAT_DIFFUSION, "heat(logk, 0.05, 1, 4, 12)"},
     {"heated well pressure", 0, FEAT_DIFFUSION, "heat(lift(pressure, holes), 0.05, 4, 12, 36)"},
-    {"summary", 0, FEAT_SUMMARY, "broadcast(pressure, mean, rms)"},
+    PROBLEM_SUMMARY_ROW(0, "broadcast(pressure, mean, rms)"),
     {"log permeability difference", 1, FEAT_NATIVE, "d(logk)"},
     {"log permeability", 1, FEAT_NATIVE, "mean(logk, 1)"},
     {"well pressure difference", 1, FEAT_NATIVE, "d(lift(pressure, holes))"},
-    {"position", 1, FEAT_NATIVE, "position1"},
-    {"tangent", 1, FEAT_NATIVE, "tangent"},
-    {"length", 1, FEAT_NATIVE, "length"},
+    PROBLEM_EDGE_ROWS,
     {"boundary label", 1, FEAT_NATIVE, "label1"},
-    {"spectral encoding", 1, FEAT_SPECTRAL, "modes(spectral1)"},
+    PROBLEM_MODES_ROW(1),
     {"heated log permeability difference", 1, FEAT_DIFFUSION, "d(heat(logk, 0.05, 1, 4, 12))"},
     {"heated well pressure difference", 1, FEAT_DIFFUSION, "d(heat(lift(pressure, holes), 0.05, 4, 12, 36))"},
-    {"summary", 1, FEAT_SUMMARY, "broadcast(pressure, mean, rms)"},
+    PROBLEM_SUMMARY_ROW(1, "broadcast(pressure, mean, rms)"),
     {"log permeability integral", 2, FEAT_NATIVE, "integral(logk, 2)"},
     {"log permeability", 2, FEAT_NATIVE, "mean(logk, 2)"},
     {"well pressure", 2, FEAT_NATIVE, "mean(lift(pressure, holes), 2)"},
-    {"position", 2, FEAT_NATIVE, "position2"},
-    {"area", 2, FEAT_NATIVE, "area"},
-    {"spectral encoding", 2, FEAT_SPECTRAL, "modes(spectral2)"},
-    {"summary", 2, FEAT_SUMMARY, "broadcast(pressure, mean, rms)"},
+    PROBLEM_FACE_ROWS,
+    PROBLEM_SUMMARY_ROW(2, "broadcast(pressure, mean, rms)"),
 };
 static const feat_summary summaries[] = {
     {"pressure", "value(pressure)"}, {"mean", "average(logk, weight)"}, {"rms", "rms(logk, weight, 1e-12, 0)"}};
 static const data_recipe recipes[] = {
-    {"p", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 0, "generic"},
-    {"q", "", 1e-3, 1e-6, 1e-12, 200, 16, 16, 1, "generic"},
+    PROBLEM_RECIPE("p", 0),
+    PROBLEM_RECIPE("q", 1),
 };
 
 static void wells_release(problem_state *s) {
@@ -101,8 +90,7 @@ static dkho_status wells_prepare(problem_state **out, const cx *c, uint64_t seed
 
 static dkho_status wells_fill(const problem_state *s, const char *name, double *out) {
   if (strcmp(name, "holes") != 0) return problem_fill_common(s->c, name, out);
-  for (int64_t i = 0; i < s->c->n[0]; i++)
-    for (int j = 0; j < HOLES; j++) out[HOLES * i + j] = s->c->label[0][i] == 2 + j;
+  problem_fill_holes(s->c, HOLES, out);
   return DKHO_OK;
 }
 
@@ -188,22 +176,11 @@ static dkho_status wells_carry(const void *work, const cx *to, double *const *on
 const problem problem_wells = {
     .name = "wells",
     .summary = "Darcy-Forchheimer flow between wells in rock of random permeability: pressure, flux",
-    .sizes = {1600, 200, 200},
-    .smoke_sizes = {64, 16, 32},
-    .dim = 2,
-    .gdim = 2,
-    .labels = HOLES + 2,
-    .betti = {1, HOLES, 0},
-    .fields = sizeof fields / sizeof *fields,
-    .field = fields,
-    .recipes = sizeof recipes / sizeof *recipes,
-    .recipe = recipes,
-    .table = {sizeof rows / sizeof *rows, sizeof summaries / sizeof *summaries, rows, summaries},
+    SHEET_DOMAIN,
+    PROBLEM_TABLES(fields, recipes, rows, summaries),
     .notes =
         "q/k + 0.5 |q| q/sqrt(k) = -grad p, div q = 0; ln k a Gaussian field of variance 1 per sample, p in [-2, 2] "
         "at three wells, 0 on the outer square. P1 elements, Newton; a single solve is quick. Nonlinear.",
-    .build = sheet_build,
-    .resolutions = sheet_resolutions,
     .prepare = wells_prepare,
     .release = wells_release,
     .fill = wells_fill,
