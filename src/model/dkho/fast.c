@@ -44,7 +44,7 @@ static dkho_status create_parts(fast *f, const dkho_config *cfg, const params *p
   TRY(dkho_fused_create(&f->f, f->kernels, cfg, p, v->c, v->metric, v->f));
   TRY(f->mode == ENGINE_TRAIN ? fused_team_create(&f->team, f->f, f->threads, f->samples)
                               : fused_team_create_predict(&f->team, f->f, f->threads, f->samples));
-  TRY(head_create(&f->head, cfg, p, v->g, f->samples));
+  TRY(head_create(&f->head, cfg, f->f, p, v->g, f->samples));
   if (!ARENA_NEW(&f->mem, f->slot, DKHO_FUSED_GLOBALS) || !ARENA_NEW(&f->mem, f->input, f->samples) ||
       !ARENA_NEW(&f->mem, f->global, f->samples) || !ARENA_NEW(&f->mem, f->out, f->samples) ||
       !ARENA_NEW(&f->mem, f->packed, fused_grads(f->f)))

@@ -99,7 +99,7 @@ static dkho_status plan_chunks(fused *f) {
   int at = 0;
   for (int k = 0; k < f->s.degrees; k++)
     for (int t = 0; t < f->tiles[k]; t += CHUNK)
-      f->chunks[at++] = (chunk){k, t, t + CHUNK < f->tiles[k] ? t + CHUNK : f->tiles[k]};
+      f->chunks[at++] = (chunk){k, t, t + CHUNK < f->tiles[k] ? t + CHUNK : f->tiles[k], t / CHUNK};
   return DKHO_OK;
 }
 
@@ -240,6 +240,7 @@ static dkho_status build(fused *f, const fused_mesh *mesh, const real *const *fi
   plan_live(f);
   TRY(plan_needs(f));
   TRY(plan_chunks(f));
+  TRY(plan_trees(f));
   plan_units(f);
   TRY(alloc_weights(f));
   return keep_inputs(f, fixed);

@@ -82,6 +82,11 @@ typedef struct fused fused;
 dkho_status fused_create(fused **out, const kern *k, const fused_shape *shape, const fused_mesh *mesh,
                          const real *const *fixed);
 void fused_free(fused *f);
+/* The output's rows come in blocks, by which whole-mesh sums go: the caller's rows of block b, and how many. */
+int fused_blocks(const fused *f);
+const int32_t *fused_block(const fused *f, int b, int *count);
+/* total [m] ← the sum of value [blocks][m] over the blocks, in an order that depends on the mesh alone; value is used up. */
+void fused_sum(const fused *f, int m, double *value, double *total);
 /* Length of a packed gradient. */
 size_t fused_grads(const fused *f);
 /* Multiply-adds in the products of one forward pass and of one training step per sample, the useful ones only: nothing

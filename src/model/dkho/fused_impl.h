@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 enum { LANES = KERN_LANES, DEG = FUSED_DEGREES, CHUNK = 64, BLOCK = 4 }; /* tiles a chunk, a block */
+enum { TREE_LEVELS = 24 };
 
 /* Weights as the passes want them, rebuilt by fused_prepare. States are kept without the affine part of their norm; it is
  * folded into every matrix that reads them ("in" below), while transposes, for the way back, are of the bare matrices. */
@@ -46,7 +47,19 @@ typedef struct grad_unit {
 
 typedef struct chunk {
   int k, first, last; /* degree and tiles */
+  int leaf;           /* of its degree's tree */
 } chunk;
+
+/* The tree along which the chunks of one degree are summed: chunk i is leaf i; node j of level l + 1 is the sum of the nodes 2j and
+ * 2j + 1 of level l, of the first alone where there is no second. It depends on the mesh alone. A process may hold some of the leaves
+ * only: a root is then a node all of whose leaves it holds, and not all those of the node above. */
+typedef struct chunk_tree {
+  int leaves, levels; /* of the whole mesh; the top has level `levels` */
+  int *before;        /* leaves + 1: how many leaves before this one are held */
+  int first;          /* place of the first one in the list of chunks */
+  int roots;
+  int *root; /* by held leaf: the number of the root that begins with it */
+} chunk_tree;
 
 struct fused {
   const kern *k;
@@ -63,6 +76,8 @@ struct fused {
   size_t scalars, grads, unit_max; /* scalars: per layer σ_0 … σ_{DEG-1}, τ */
   chunk *chunks;
   int chunk_count;
+  chunk_tree tree[DEG];
+  int levels, roots;               /* the most of any tree */
   unsigned char *need;             /* [layers·substeps + 1][DEG]: is θ wanted there? */
   unsigned live[FUSED_LAYERS + 1]; /* degrees whose state l the output can feel; never more than at l - 1 */
   arena mem;
@@ -93,8 +108,10 @@ typedef struct sample_state {
   real *y, *g_y;                     /* [t][outputs] */
   real *gz[DEG], *gz0[DEG], *gt[DEG], *gmaps[DEG]; /* gt: rows; CARRIER: g_m */
   real *dots;                                      /* per chunk: [3][16] lane sums of σ_{k-1}, σ_{k+1}, ω_k */
-  real *partial;                                   /* per chunk in flight: a unit's gradient */
-  real *packed;                                    /* the sample's gradient, borrowed from the team */
+  double *leaf;                                    /* [chunks of a degree][3]: the same as numbers */
+  double *sums;                                    /* [roots][layers·substeps][DEG][3]: their sums */
+  real *partial;                                   /* `partials` of the team: a chunk's share of a unit's gradient */
+  real *packed;                                    /* [roots] gradients of the sample, borrowed from the team */
   real *flat_y, *flat_g;                           /* row-major output and cotangent */
 } sample_state;
 
@@ -113,7 +130,8 @@ struct fused_team {
   int predicts;        /* only: layers update states and maps in place, and phases go to and fro between two arrays */
   sample_state *state; /* one per thread that takes whole samples */
   scratch *work;       /* one per thread */
-  real *packed;        /* samples × grads */
+  real *packed;        /* samples × roots × grads */
+  int partials;        /* of a sample: one per chunk where threads may share it, and what the tree holds on its way */
   post *post;          /* one per thread; NULL: there is but one */
   _Atomic int free;    /* workers without a sample */
   int stagger;         /* lines by which the last array was moved */
@@ -136,6 +154,17 @@ typedef void (*chunk_fn)(const pass *p, const chunk *c, scratch *w, real *partia
 /* Chooses f->order; *out is the mesh in that order, its arrays in `a`. */
 dkho_status order_mesh(fused *f, const fused_mesh *m, fused_mesh *out, arena *a);
 
+/* Trees over the chunks, which are planned. */
+dkho_status plan_trees(fused *f);
+int tree_is_root(const chunk_tree *t, int level, int at);
+static inline int tree_has(const chunk_tree *t, int level, int at) {
+  return (int64_t)at << level < t->leaves;
+}
+/* value: [held leaves][m], used up; the sum of a root is left in the place of its first leaf. */
+void tree_sum(const chunk_tree *t, int m, double *value);
+/* total [m] ← the sum over the whole mesh; value as above. */
+void tree_total(const chunk_tree *t, int m, double *value, double *total);
+
 /* Forward passes and their reverses over one chunk. */
 void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
 void content_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
@@ -144,9 +173,11 @@ void encoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
 void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
 void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
 
-/* Substep `step` (0 … layers·substeps-1) and its reverse; the latter adds to the scalars of the packed gradient. */
+/* Substep `step` (0 … layers·substeps-1) and its reverse; the latter leaves its share of g_σ and g_τ in `sums`. */
 void relation_forward(pass *p, int step);
 void relation_backward(pass *p, int step);
+/* The scalars of the packed gradient from the sums of all substeps. */
+void relation_scalars(const pass *p);
 /* CARRIER: m of tiles first … last-1 of degree k in layer l, into res_a; and g_x of layer l from the cotangents of [m, x]. */
 void carrier_hop(const fused *f, sample_state *s, int k, int l, int first, int last);
 void carrier_backward(pass *p, int l);

@@ -122,18 +122,35 @@ static double lane_sum(const real *x) {
   return s;
 }
 
-/* g_σk -= τ<T_k, feedback_k>, g_τ -= <T_k, ω_k + σ_k feedback_k>, over chunks in order. */
+static double *sums_at(const pass *p, int root, int step, int k) {
+  int steps = p->f->s.layers * p->f->s.substeps;
+  return p->s->sums + (((size_t)root * (size_t)steps + (size_t)step) * DEG + (size_t)k) * 3;
+}
+
+/* The dots of one degree summed over its chunks. */
+static void sum_dots(const pass *p, int k) {
+  const chunk_tree *t = &p->f->tree[k];
+  int held = t->before[t->leaves];
+  for (int i = 0; i < held; i++)
+    for (int q = 0; q < 3; q++) p->s->leaf[3 * i + q] = lane_sum(p->s->dots + (size_t)((t->first + i) * 3 + q) * LANES);
+  tree_sum(t, 3, p->s->leaf);
+  for (int i = 0; i < held; i++)
+    if (t->root[i] >= 0)
+      memcpy(sums_at(p, t->root[i], p->step, k), p->s->leaf + (size_t)3 * (size_t)i, 3 * sizeof(double));
+}
+
+/* g_σk -= τ<T_k, feedback_k>, g_τ -= <T_k, ω_k + σ_k feedback_k>, over the degrees in order. */
 static void add_scalars(const pass *p) {
   const fused *f = p->f;
   const packed_layer *layer = &f->layer[layer_of(p)];
   double back[DEG + 2] = {0}, drive = 0; /* back[k+1] belongs to degree k */
   int alone = f->s.relation == FUSED_ALONE;
-  for (int i = 0; i < f->chunk_count; i++) {
-    const real *dot = p->s->dots + (size_t)i * 3 * LANES;
-    int k = f->chunks[i].k;
-    back[k] += lane_sum(dot);
-    back[k + 2 - alone] += lane_sum(dot + LANES);
-    drive += lane_sum(dot + 2 * LANES);
+  for (int k = 0; k < f->s.degrees; k++) {
+    const double *sum = sums_at(p, 0, p->step, k);
+    if (alone && k != f->s.target) continue;
+    back[k] += sum[0];
+    back[k + 2 - alone] += sum[1];
+    drive += sum[2];
   }
   real *out = p->s->packed + f->scalars + (size_t)(layer_of(p) * (DEG + 1));
   double g_tau = -drive;
@@ -144,6 +161,11 @@ static void add_scalars(const pass *p) {
   out[DEG] += (real)g_tau;
 }
 
+void relation_scalars(const pass *p) {
+  pass q = *p;
+  for (q.step = p->f->s.layers * p->f->s.substeps - 1; q.step >= 0; q.step--) add_scalars(&q);
+}
+
 void relation_backward(pass *p, int step) {
   int alone = p->f->s.relation == FUSED_ALONE;
   p->step = step;
@@ -151,7 +173,8 @@ void relation_backward(pass *p, int step) {
     run_chunks(p, 1U << p->f->s.target, alone_back_chunk, NULL);
   else
     run_chunks(p, (1U << p->f->s.degrees) - 1, residual_back_chunk, NULL);
-  add_scalars(p);
+  for (int k = 0; k < p->f->s.degrees; k++)
+    if (!alone || k == p->f->s.target) sum_dots(p, k);
   if (alone || (step == 0 && p->f->s.start == FUSED_ZERO)) return; /* nothing depends on a start at zero */
   run_chunks(p, mask_where(p, wants_before), step_back_chunk, NULL);
 }

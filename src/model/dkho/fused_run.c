@@ -11,8 +11,11 @@ struct sweep {
   chunk_fn fn;
   const grad_unit *(*unit_of)(const pass *p, int k);
   _Atomic int next;
+  real *held[TREE_LEVELS]; /* by level of the tree: the node that waits for its neighbour, */
+  int who[TREE_LEVELS];    /* and which one that is; -1: none */
 };
 
+/* Chunk i into slot `slot` of the partial gradients. */
 static void one_chunk(const sweep *w, int i, int worker, int slot) {
   const chunk *c = &w->p->f->chunks[i];
   real *partial = w->unit_of ? w->p->s->partial + (size_t)slot * w->p->f->unit_max : NULL;
@@ -20,11 +23,36 @@ static void one_chunk(const sweep *w, int i, int worker, int slot) {
   w->fn(w->p, c, &w->p->work[worker], partial);
 }
 
-static void add_partial(const sweep *w, int i, int slot) {
+/* Takes chunk i, whose share is in slot `slot`, up its tree as far as the nodes beside it are there. */
+static void fold_partial(sweep *w, int i, int slot) {
   const fused *f = w->p->f;
-  if (!w->unit_of) return;
-  const grad_unit *u = w->unit_of(w->p, f->chunks[i].k);
-  f->k->axpy(u->size, 1, w->p->s->partial + (size_t)slot * f->unit_max, w->p->s->packed + u->base);
+  const chunk *c = &f->chunks[i];
+  const chunk_tree *t = &f->tree[c->k];
+  const grad_unit *u = w->unit_of(w->p, c->k);
+  real *value = w->p->s->partial + (size_t)slot * f->unit_max;
+  int level = 0, at = c->leaf;
+  for (; !tree_is_root(t, level, at); level++, at >>= 1) {
+    if (!tree_has(t, level, at ^ 1)) continue;
+    if (w->who[level] < 0) {
+      w->held[level] = value, w->who[level] = at;
+      return;
+    }
+    assert(w->who[level] == (at ^ 1));
+    f->k->axpy(u->size, 1, value, w->held[level]);
+    value = w->held[level], w->who[level] = -1;
+  }
+  int root = t->root[t->before[at << level]];
+  memcpy(w->p->s->packed + (size_t)root * f->grads + u->base, value, u->size * sizeof *value);
+}
+
+/* A slot that no node of the tree waits in. */
+static int free_slot(const sweep *w) {
+  for (int slot = 0;; slot++) {
+    int taken = 0;
+    for (int l = 0; l < TREE_LEVELS; l++)
+      taken |= w->who[l] >= 0 && w->held[l] == w->p->s->partial + (size_t)slot * w->p->f->unit_max;
+    if (!taken) return slot;
+  }
 }
 
 /* The chunk at place `at` in the direction of the pass; -1: of a degree that it leaves out. */
@@ -50,12 +78,14 @@ static void share(sweep *w, post *here, int worker) {
 void run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k)) {
   sweep w = {.p = p, .mask = mask, .fn = fn, .unit_of = unit_of};
   int shared = p->post && atomic_load(p->free) > 0;
+  for (int l = 0; l < TREE_LEVELS; l++) w.who[l] = -1;
   if (shared) share(&w, p->post, p->worker);
   for (int at = 0; at < p->f->chunk_count; at++) {
     int i = chunk_at(&w, at);
     if (i < 0) continue;
-    if (!shared) one_chunk(&w, i, p->worker, 0);
-    add_partial(&w, i, shared ? i : 0);
+    int slot = shared || !unit_of ? i : free_slot(&w);
+    if (!shared) one_chunk(&w, i, p->worker, slot);
+    if (unit_of) fold_partial(&w, i, slot);
   }
 }
 
@@ -130,7 +160,7 @@ static void phases_backward(pass *p, int l) {
 static void backward(pass *p, const fused_sample *in) {
   const fused *f = p->f;
   sample_state *s = p->s;
-  memset(s->packed, 0, f->grads * sizeof *s->packed);
+  memset(s->packed, 0, (size_t)f->roots * f->grads * sizeof *s->packed);
   for (int k = 0; k < f->s.degrees; k++)
     if (fused_lives(f, 0, k)) zero(s->gt[k], f->tiles[k], f->s.c);
   run_turned(p, 1U << f->s.target, decoder_back_chunk, decoder_unit);
@@ -143,6 +173,7 @@ static void backward(pass *p, const fused_sample *in) {
       phases_backward(p, l);
   }
   run_turned(p, f->live[0], encoder_back_chunk, encoder_unit);
+  if (f->s.relation != FUSED_CARRIER) relation_scalars(p);
   global_grads(p, in);
 }
 
@@ -161,7 +192,8 @@ static dkho_status run_sample(const batch *b, int i, int worker) {
   fused_team *t = b->t;
   const fused *f = t->f;
   sample_state *s = &t->state[b->group > 1 ? worker : 0];
-  if (b->loss) s->packed = t->packed + (size_t)(i - b->first) * f->grads;
+  size_t gradient = (size_t)f->roots * f->grads;
+  if (b->loss) s->packed = t->packed + (size_t)(i - b->first) * gradient;
   pass p = {
       .f = f, .s = s, .work = t->work, .worker = worker, .post = t->post ? &t->post[worker] : NULL, .free = &t->free};
   int64_t n = f->s.n[f->s.target];
@@ -210,13 +242,13 @@ static dkho_status batch_task(void *ctx, size_t task, int worker) {
  * sums over chunks and samples are in their order whoever took them. */
 static dkho_status run_batch(batch *b, int count, real *packed) {
   fused_team *t = b->t;
-  size_t grads = t->f->grads;
+  size_t grads = t->f->grads, gradient = (size_t)t->f->roots * grads;
   if (packed) memset(packed, 0, grads * sizeof *packed);
   for (b->first = 0; b->first < count; b->first += b->group) {
     b->group = count - b->first < t->samples ? count - b->first : t->samples;
     atomic_store(&b->left, b->group);
     TRY(pool_run(t->p, (size_t)(b->group + pool_width(t->p) - 1), batch_task, b));
-    for (int i = 0; packed && i < b->group; i++) t->f->k->axpy(grads, 1, t->packed + (size_t)i * grads, packed);
+    for (int i = 0; packed && i < b->group; i++) t->f->k->axpy(grads, 1, t->packed + (size_t)i * gradient, packed);
   }
   return DKHO_OK;
 }

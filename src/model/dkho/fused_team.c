@@ -44,8 +44,7 @@ static dkho_status plan_degree(fused_team *t, sample_state *st, int k) {
   return s;
 }
 
-/* Partial gradients: one per chunk where chunks may run side by side. */
-static dkho_status plan_state(fused_team *t, sample_state *st, int wide) {
+static dkho_status plan_state(fused_team *t, sample_state *st) {
   const fused *f = t->f;
   int k = f->s.target, outs = f->s.outputs;
   dkho_status s = DKHO_OK;
@@ -56,7 +55,10 @@ static dkho_status plan_state(fused_team *t, sample_state *st, int wide) {
   st->flat_y = reals(t, (size_t)f->s.n[k] * (size_t)outs, &s);
   st->flat_g = reals(t, (size_t)f->s.n[k] * (size_t)outs, &s);
   st->dots = tiles(t, f->chunk_count, 3, &s);
-  st->partial = reals(t, (wide ? (size_t)f->chunk_count : 1) * f->unit_max, &s);
+  st->partial = reals(t, (size_t)t->partials * f->unit_max, &s);
+  if (!ARENA_NEW(&t->mem, st->leaf, f->chunk_count * 3) ||
+      !ARENA_NEW(&t->mem, st->sums, (size_t)(f->roots * f->s.layers * f->s.substeps) * DEG * 3))
+    return DKHO_E_MEMORY;
   return s;
 }
 
@@ -79,9 +81,12 @@ static dkho_status plan_scratch(fused_team *t, scratch *w) {
 static dkho_status plan(fused_team *t) {
   int width = pool_width(t->p), states = t->samples > 1 ? width : 1;
   if (!ARENA_NEW(&t->mem, t->state, states) || !ARENA_NEW(&t->mem, t->work, width)) return DKHO_E_MEMORY;
-  if (!t->predicts && !ARENA_NEW(&t->mem, t->packed, (size_t)t->samples * t->f->grads)) return DKHO_E_MEMORY;
+  size_t gradients = (size_t)t->samples * (size_t)t->f->roots;
+  if (!t->predicts && !ARENA_NEW(&t->mem, t->packed, gradients * t->f->grads)) return DKHO_E_MEMORY;
   if (width > 1 && !ARENA_NEW(&t->mem, t->post, width)) return DKHO_E_MEMORY;
-  for (int i = 0; i < states; i++) TRY(plan_state(t, &t->state[i], width > 1));
+  t->partials = t->f->levels + 1;
+  if (width > 1 && t->partials < t->f->chunk_count) t->partials = t->f->chunk_count;
+  for (int i = 0; i < states; i++) TRY(plan_state(t, &t->state[i]));
   for (int i = 0; i < width; i++) TRY(plan_scratch(t, &t->work[i]));
   return DKHO_OK;
 }

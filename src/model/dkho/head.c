@@ -18,6 +18,7 @@ typedef struct head_slot {
 } head_slot;
 
 struct head {
+  const fused *f;    /* borrowed: whose rows these are */
   int64_t n;         /* simplices of degree q */
   int channels;      /* C */
   int modes;         /* β; 0: no branch */
@@ -27,7 +28,8 @@ struct head {
   mlp_places at;
   const real *weights; /* borrowed */
   head_slot *slot;
-  double *sums; /* per slot: β·C projections */
+  int wide_sum;            /* max(β·C, 2) */
+  double *sums, *by_block; /* per slot: sums of that many numbers, and of each block */
   arena mem;
 };
 
@@ -41,7 +43,7 @@ static dkho_status create_branch(head *h, const params *p, int slots) {
   int64_t outs = (int64_t)h->modes * h->channels;
   h->at = (mlp_places){find_place(p, "harm.lin1.w"), find_place(p, "harm.lin1.b"), find_place(p, "harm.norm.g"),
                        find_place(p, "harm.norm.b"), find_place(p, "harm.lin2.w"), find_place(p, "harm.lin2.b")};
-  if (!ARENA_NEW(&h->mem, h->slot, slots) || !ARENA_NEW(&h->mem, h->sums, slots * outs)) return DKHO_E_MEMORY;
+  if (!ARENA_NEW(&h->mem, h->slot, slots)) return DKHO_E_MEMORY;
   for (int i = 0; i < slots; i++) {
     head_slot *s = &h->slot[i];
     if (!ARENA_NEW(&h->mem, s->x, h->wide) || !ARENA_NEW(&h->mem, s->hat, h->wide) ||
@@ -51,15 +53,26 @@ static dkho_status create_branch(head *h, const params *p, int slots) {
   return DKHO_OK;
 }
 
-dkho_status head_create(head **out, const dkho_config *cfg, const params *p, const geometry *g, int slots) {
+static dkho_status create_sums(head *h, int slots) {
+  int outs = h->modes * h->channels;
+  h->wide_sum = outs > 2 ? outs : 2;
+  return ARENA_NEW(&h->mem, h->sums, slots * h->wide_sum) &&
+                 ARENA_NEW(&h->mem, h->by_block, (int64_t)slots * fused_blocks(h->f) * h->wide_sum)
+             ? DKHO_OK
+             : DKHO_E_MEMORY;
+}
+
+dkho_status head_create(head **out, const dkho_config *cfg, const fused *f, const params *p, const geometry *g,
+                        int slots) {
   head *h;
   *out = NULL;
   if (!MEM_NEW(h, 1)) return DKHO_E_MEMORY;
-  h->n = g->n[cfg->target], h->channels = cfg->channels, h->eps = cfg->loss_eps;
+  h->f = f, h->n = g->n[cfg->target], h->channels = cfg->channels, h->eps = cfg->loss_eps;
   h->modes = cfg->variant == DKHO_NO_HARMONIC ? 0 : cfg->harmonic;
   h->summary = cfg->summary, h->wide = cfg->h;
   h->h = g->h, h->mh = g->mh;
-  dkho_status s = h->modes ? create_branch(h, p, slots) : DKHO_OK;
+  dkho_status s = create_sums(h, slots);
+  if (s == DKHO_OK && h->modes) s = create_branch(h, p, slots);
   if (s == DKHO_OK)
     *out = h;
   else
@@ -109,25 +122,45 @@ static void run_branch(const head *h, head_slot *s, const real *g) {
   }
 }
 
-/* out [β × C] = basisᵀ u */
-static void project(const head *h, const real *basis, const real *u, double *out) {
-  int modes = h->modes, channels = h->channels;
-  memset(out, 0, (size_t)modes * (size_t)channels * sizeof *out);
-  for (int64_t i = 0; i < h->n; i++)
-    for (int j = 0; j < modes; j++)
-      for (int c = 0; c < channels; c++)
-        out[j * channels + c] += (double)basis[i * modes + j] * (double)u[i * channels + c];
+/* out += what row i adds to a sum, from the arrays a and b of the call. */
+typedef void (*row_sum)(const head *h, int64_t i, const real *a, const real *b, double *out);
+
+/* out [m] = the sum of fn over the rows, block by block. */
+static void sum_rows(const head *h, int slot, int m, row_sum fn, const real *a, const real *b, double *out) {
+  int blocks = fused_blocks(h->f), count;
+  double *part = h->by_block + (int64_t)slot * blocks * h->wide_sum;
+  memset(part, 0, (size_t)blocks * (size_t)m * sizeof *part);
+  for (int at = 0; at < blocks; at++) {
+    const int32_t *row = fused_block(h->f, at, &count);
+    for (int i = 0; i < count; i++) fn(h, row[i], a, b, part + (int64_t)at * m);
+  }
+  fused_sum(h->f, m, part, out);
+}
+
+/* out [β × C] += basisᵀ u */
+static void project_row(const head *h, int64_t i, const real *basis, const real *u, double *out) {
+  for (int j = 0; j < h->modes; j++)
+    for (int c = 0; c < h->channels; c++)
+      out[j * h->channels + c] += (double)basis[i * h->modes + j] * (double)u[i * h->channels + c];
+}
+
+static void project(const head *h, int slot, const real *basis, const real *u, double *out) {
+  sum_rows(h, slot, h->modes * h->channels, project_row, basis, u, out);
 }
 
 /* out ← u + basis · a, a [β × C]; out may be u. */
 static void add_modes(const head *h, const real *basis, const double *a, const real *u, real *out) {
-  int modes = h->modes, channels = h->channels;
-  for (int64_t i = 0; i < h->n; i++)
-    for (int c = 0; c < channels; c++) {
-      double sum = (double)u[i * channels + c];
-      for (int j = 0; j < modes; j++) sum += (double)basis[i * modes + j] * a[j * channels + c];
-      out[i * channels + c] = (real)sum;
-    }
+  int modes = h->modes, channels = h->channels, count;
+  for (int at = 0; at < fused_blocks(h->f); at++) {
+    const int32_t *row = fused_block(h->f, at, &count);
+    for (int r = 0; r < count; r++)
+      for (int c = 0; c < channels; c++) {
+        int64_t i = row[r];
+        double sum = (double)u[i * channels + c];
+        for (int j = 0; j < modes; j++) sum += (double)basis[i * modes + j] * a[j * channels + c];
+        out[i * channels + c] = (real)sum;
+      }
+  }
 }
 
 /* out ← ũ + H (m - (M H)ᵀ ũ) */
@@ -137,9 +170,9 @@ static void compose_output(head *h, int slot, const real *summary, const real *u
     if (out != u) memcpy(out, u, (size_t)(h->n * h->channels) * sizeof *out);
     return;
   }
-  double *a = h->sums + (int64_t)slot * outs;
+  double *a = h->sums + (int64_t)slot * h->wide_sum;
   run_branch(h, &h->slot[slot], summary);
-  project(h, h->mh, u, a);
+  project(h, slot, h->mh, u, a);
   for (int o = 0; o < outs; o++) a[o] = h->slot[slot].m[o] - a[o];
   add_modes(h, h->h, a, u, out);
 }
@@ -148,24 +181,30 @@ void head_predict(head *h, int slot, const real *summary, real *u) {
   compose_output(h, slot, summary, u, u);
 }
 
+/* out += [‖û - y‖², ‖y‖²] */
+static void gap_row(const head *h, int64_t i, const real *u, const real *y, double *out) {
+  for (int64_t c = i * h->channels; c < (i + 1) * h->channels; c++) {
+    double e = (double)u[c] - (double)y[c];
+    out[0] += e * e;
+    out[1] += (double)y[c] * (double)y[c];
+  }
+}
+
 /* û stands in g_u until its cotangent (weight/(‖û - y‖ max(‖y‖, eps))) (û - y) takes its place; then the adjoint of the projection. */
 void head_loss(head *h, int slot, const real *summary, const real *u, const real *y, double weight, double *loss,
                real *g_u) {
   int64_t n = h->n * h->channels;
   int outs = h->modes * h->channels;
-  double gap = 0, size = 0;
+  double norm[2];
   compose_output(h, slot, summary, u, g_u);
-  for (int64_t i = 0; i < n; i++) {
-    double e = (double)g_u[i] - (double)y[i];
-    gap += e * e;
-    size += (double)y[i] * (double)y[i];
-  }
+  sum_rows(h, slot, 2, gap_row, g_u, y, norm);
+  double gap = norm[0], size = norm[1];
   double scale = fmax(sqrt(size), h->eps), slope = gap > 0 ? weight / (sqrt(gap) * scale) : 0;
   *loss = sqrt(gap) / scale;
   for (int64_t i = 0; i < n; i++) g_u[i] = (real)(slope * ((double)g_u[i] - (double)y[i]));
   if (!h->modes) return;
-  double *g_m = h->slot[slot].g_m, *a = h->sums + (int64_t)slot * outs;
-  project(h, h->h, g_u, g_m); /* m enters as H m, ũ as ũ - H (M H)ᵀ ũ */
+  double *g_m = h->slot[slot].g_m, *a = h->sums + (int64_t)slot * h->wide_sum;
+  project(h, slot, h->h, g_u, g_m); /* m enters as H m, ũ as ũ - H (M H)ᵀ ũ */
   for (int o = 0; o < outs; o++) a[o] = -g_m[o];
   add_modes(h, h->mh, a, g_u, g_u);
 }

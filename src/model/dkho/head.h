@@ -1,13 +1,16 @@
 /* head.h: what follows the decoder's output ũ (N_q × C): û = ũ - H (M H)ᵀ ũ + H harm(g), the loss ‖û - y‖ / max(‖y‖, eps), and the
- * way back, by hand. The tape of dkho_record is the definition. Sums over simplices are taken in double, in storage order. */
+ * way back, by hand. The tape of dkho_record is the definition. Sums over simplices are taken in double, by the blocks of
+ * the fused network. */
 #ifndef MODEL_DKHO_HEAD_H
 #define MODEL_DKHO_HEAD_H
 
 #include "model/dkho/dkho.h"
+#include "model/dkho/fused.h"
 
 typedef struct head head;
-/* `slots`: samples whose gradients may be in flight. Parameters and geometry are borrowed. */
-dkho_status head_create(head **out, const dkho_config *cfg, const params *p, const geometry *g, int slots);
+/* `slots`: samples whose gradients may be in flight. Network, parameters and geometry are borrowed. */
+dkho_status head_create(head **out, const dkho_config *cfg, const fused *f, const params *p, const geometry *g,
+                        int slots);
 void head_free(head *h);
 /* The weights of the coming calls, borrowed. */
 void head_bind(head *h, const real *weights);
