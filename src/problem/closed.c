@@ -1,6 +1,7 @@
 /* closed.c: convex energies of closed 1-forms, minimised by Newton's method; linear elements in the plane. */
 #include "problem/closed.h"
 
+#include "problem/assembly.h"
 #include "problem/fem.h"
 
 #include <assert.h>
@@ -16,17 +17,13 @@ struct closed {
   double *grad;     /* N2 × 6 */
   int32_t *side;    /* N2 × 2: edges between the first corner and the others */
   double *turn;     /* N2 × 2: 1, or -1 for an edge that ends in the first corner */
-  int32_t *place;   /* N2 × 9: where an entry of an element's matrix is added; -1: nowhere */
-  csr pattern;
-  chol *analysed;
+  assembly matrix;  /* an element's unknowns are its corners */
   arena mem;
 };
 
 struct closed_solver {
   const closed *s;
-  csr hessian;
-  chol *factor;
-  chol_work *work;
+  assembled hessian;
   double *x, *room;
   double *face;  /* N2 × 2: u₀ on triangles */
   double *value; /* N0: φ of the point at hand */
@@ -49,33 +46,9 @@ static void find_sides(closed *s) {
       }
 }
 
-static dkho_status make_pattern(closed *s) {
-  const cx *c = s->c;
-  int64_t count = 0;
-  int32_t *i = mem_alloc((size_t)c->n[2] * 9, sizeof *i), *j = mem_alloc((size_t)c->n[2] * 9, sizeof *j);
-  double *v = mem_alloc((size_t)c->n[2] * 9, sizeof *v);
-  dkho_status st = DKHO_E_MEMORY;
-  if (i && j && v) {
-    for (int64_t f = 0; f < 9 * c->n[2]; f++) {
-      int32_t a = s->unknown[c->vert[2][3 * (f / 9) + f % 9 / 3]], b = s->unknown[c->vert[2][3 * (f / 9) + f % 3]];
-      if (a >= 0 && b >= 0) i[count] = a, j[count] = b, v[count++] = 1;
-    }
-    st = csr_from_triplets(&s->pattern, s->n, s->n, count, i, j, v);
-  }
-  mem_free(i);
-  mem_free(j);
-  mem_free(v);
-  return st;
-}
-
-static void find_places(closed *s) {
-  const cx *c = s->c;
-  for (int64_t f = 0; f < 9 * c->n[2]; f++) {
-    int32_t a = s->unknown[c->vert[2][3 * (f / 9) + f % 9 / 3]], b = s->unknown[c->vert[2][3 * (f / 9) + f % 3]];
-    s->place[f] = -1;
-    for (int64_t p = a >= 0 && b >= 0 ? s->pattern.ptr[a] : 0; a >= 0 && b >= 0 && p < s->pattern.ptr[a + 1]; p++)
-      if (s->pattern.col[p] == b) s->place[f] = (int32_t)p;
-  }
+/* unknown: N2 × 3. */
+static void list_unknowns(const closed *s, int32_t *unknown) {
+  for (int64_t k = 0; k < 3 * s->c->n[2]; k++) unknown[k] = s->unknown[s->c->vert[2][k]];
 }
 
 dkho_status closed_create(closed **out, const cx *c, const uint8_t *held) {
@@ -84,20 +57,19 @@ dkho_status closed_create(closed **out, const cx *c, const uint8_t *held) {
   closed *s;
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
   s->c = c;
+  int32_t *own = mem_alloc((size_t)(3 * c->n[2]), sizeof *own);
   dkho_status st = DKHO_E_MEMORY;
-  if (ARENA_NEW(&s->mem, s->unknown, c->n[0]) && ARENA_NEW(&s->mem, s->grad, 6 * c->n[2]) &&
-      ARENA_NEW(&s->mem, s->side, 2 * c->n[2]) && ARENA_NEW(&s->mem, s->turn, 2 * c->n[2]) &&
-      ARENA_NEW(&s->mem, s->place, 9 * c->n[2])) {
+  if (own && ARENA_NEW(&s->mem, s->unknown, c->n[0]) && ARENA_NEW(&s->mem, s->grad, 6 * c->n[2]) &&
+      ARENA_NEW(&s->mem, s->side, 2 * c->n[2]) && ARENA_NEW(&s->mem, s->turn, 2 * c->n[2])) {
     for (int64_t i = 0; i < c->n[0]; i++) s->unknown[i] = held && held[i] ? -1 : (int32_t)s->n++;
     if (s->n == c->n[0]) s->unknown[--s->n] = -1;
     for (int64_t f = 0; f < c->n[2]; f++) fem_gradients(c, f, s->grad + 6 * f);
     find_sides(s);
-    st = make_pattern(s);
+    list_unknowns(s, own);
+    st = assembly_make(&s->matrix, c->n[2], 3, s->n, own);
   }
-  if (st == DKHO_OK) {
-    find_places(s);
-    st = chol_analyse(&s->analysed, &s->pattern);
-  }
+  mem_free(own);
+  if (st == DKHO_OK) st = assembly_analyse(&s->matrix);
   if (st == DKHO_OK)
     *out = s;
   else
@@ -107,8 +79,7 @@ dkho_status closed_create(closed **out, const cx *c, const uint8_t *held) {
 
 void closed_free(closed *s) {
   if (!s) return;
-  chol_free(s->analysed);
-  csr_free(&s->pattern);
+  assembly_free(&s->matrix);
   arena_free(&s->mem);
   mem_free(s);
 }
@@ -121,13 +92,7 @@ dkho_status closed_open(closed_solver **out, const closed *s) {
   dkho_status st = DKHO_E_MEMORY;
   if (ARENA_NEW(&w->mem, w->x, s->n) && ARENA_NEW(&w->mem, w->room, newton_room(s->n)) &&
       ARENA_NEW(&w->mem, w->face, 2 * s->c->n[2]) && ARENA_NEW(&w->mem, w->value, s->c->n[0]))
-    st = csr_alloc(&w->hessian, s->n, s->n, s->pattern.nnz);
-  if (st == DKHO_OK) {
-    memcpy(w->hessian.ptr, s->pattern.ptr, (size_t)(s->n + 1) * sizeof *s->pattern.ptr);
-    memcpy(w->hessian.col, s->pattern.col, (size_t)s->pattern.nnz * sizeof *s->pattern.col);
-    st = chol_copy(&w->factor, s->analysed);
-  }
-  if (st == DKHO_OK) st = chol_work_new(&w->work, w->factor, 1);
+    st = assembled_open(&w->hessian, &s->matrix);
   if (st == DKHO_OK)
     *out = w;
   else
@@ -137,9 +102,7 @@ dkho_status closed_open(closed_solver **out, const closed *s) {
 
 void closed_close(closed_solver *w) {
   if (!w) return;
-  chol_work_free(w->work);
-  chol_free(w->factor);
-  csr_free(&w->hessian);
+  assembled_close(&w->hessian);
   arena_free(&w->mem);
   mem_free(w);
 }
@@ -226,21 +189,20 @@ static dkho_status closed_step(void *ctx, const double *x, const double *g, doub
   closed_solver *w = ctx;
   const closed *s = w->s;
   spread(w, x);
-  memset(w->hessian.val, 0, (size_t)w->hessian.nnz * sizeof *w->hessian.val);
+  assembled_clear(&w->hessian);
   for (int64_t f = 0; f < s->c->n[2]; f++) {
-    double u[2], along[3], area = s->c->measure[2][f];
+    double u[2], along[3], K[3][3], area = s->c->measure[2][f];
     const double *d = s->grad + 6 * f;
     closed_response r = respond(w, f, u);
     for (int i = 0; i < 3; i++) along[i] = u[0] * d[2 * i] + u[1] * d[2 * i + 1];
     for (int i = 0; i < 3; i++)
       for (int j = 0; j < 3; j++) {
-        int32_t at = s->place[9 * f + 3 * i + j];
         double value = r.nu * (d[2 * i] * d[2 * j] + d[2 * i + 1] * d[2 * j + 1]) + r.bend * along[i] * along[j];
-        if (at >= 0) w->hessian.val[at] += area * value;
+        K[i][j] = area * value;
       }
+    assembly_add(&s->matrix, f, K[0], &w->hessian.matrix);
   }
-  TRY(chol_refactor(w->factor, &w->hessian));
-  return chol_solve(w->factor, w->work, 1, g, step);
+  return assembled_solve(&w->hessian, g, step);
 }
 
 dkho_status closed_solve(closed_solver *w, closed_law law, const double *material, const double *start, double *phi,

@@ -1,6 +1,7 @@
 /* elastic.c: neo-Hookean bodies by Newton's method on their energy. */
 #include "problem/elastic.h"
 
+#include "problem/assembly.h"
 #include "problem/excess.h"
 #include "problem/fem.h"
 
@@ -18,17 +19,13 @@ struct elastic {
   int64_t n;
   int32_t *unknown; /* N0 × 2, -1: held */
   double *grad;     /* N2 × 6 */
-  int32_t *place;   /* N2 × LOCAL²: where an entry of an element's matrix is added; -1: nowhere */
-  csr pattern;
-  chol *analysed;
+  assembly matrix;  /* an element's unknowns: x and y of its first corner, of its second, … */
   arena mem;
 };
 
 struct elastic_solver {
   const elastic *s;
-  csr hessian;
-  chol *factor;
-  chol_work *work;
+  assembled hessian;
   double *x, *good, *room;
   double *value, *held; /* N0 × 2: of the point at hand; displacements to be held in the end */
   const double *mu, *load;
@@ -40,34 +37,9 @@ static int32_t local_unknown(const elastic *s, int64_t f, int a) {
   return s->unknown[2 * (int64_t)s->c->vert[2][3 * f + a / 2] + a % 2];
 }
 
-static dkho_status make_pattern(elastic *s) {
-  int64_t most = s->c->n[2] * LOCAL * LOCAL, count = 0;
-  int32_t *i = mem_alloc((size_t)most, sizeof *i), *j = mem_alloc((size_t)most, sizeof *j);
-  double *v = mem_alloc((size_t)most, sizeof *v);
-  dkho_status st = DKHO_E_MEMORY;
-  if (i && j && v) {
-    for (int64_t k = 0; k < most; k++) {
-      int32_t a = local_unknown(s, k / (LOCAL * LOCAL), (int)(k / LOCAL % LOCAL));
-      int32_t b = local_unknown(s, k / (LOCAL * LOCAL), (int)(k % LOCAL));
-      if (a >= 0 && b >= 0) i[count] = a, j[count] = b, v[count++] = 1;
-    }
-    st = csr_from_triplets(&s->pattern, s->n, s->n, count, i, j, v);
-  }
-  mem_free(i);
-  mem_free(j);
-  mem_free(v);
-  return st;
-}
-
-static void find_places(elastic *s) {
-  for (int64_t k = 0; k < s->c->n[2] * LOCAL * LOCAL; k++) {
-    int32_t a = local_unknown(s, k / (LOCAL * LOCAL), (int)(k / LOCAL % LOCAL));
-    int32_t b = local_unknown(s, k / (LOCAL * LOCAL), (int)(k % LOCAL));
-    s->place[k] = -1;
-    if (a < 0 || b < 0) continue;
-    for (int64_t p = s->pattern.ptr[a]; p < s->pattern.ptr[a + 1]; p++)
-      if (s->pattern.col[p] == b) s->place[k] = (int32_t)p;
-  }
+/* unknown: N2 × LOCAL. */
+static void list_unknowns(const elastic *s, int32_t *unknown) {
+  for (int64_t k = 0; k < LOCAL * s->c->n[2]; k++) unknown[k] = local_unknown(s, k / LOCAL, (int)(k % LOCAL));
 }
 
 dkho_status elastic_create(elastic **out, const cx *c, const uint8_t *held) {
@@ -76,17 +48,16 @@ dkho_status elastic_create(elastic **out, const cx *c, const uint8_t *held) {
   elastic *s;
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
   s->c = c;
+  int32_t *own = mem_alloc((size_t)(LOCAL * c->n[2]), sizeof *own);
   dkho_status st = DKHO_E_MEMORY;
-  if (ARENA_NEW(&s->mem, s->unknown, 2 * c->n[0]) && ARENA_NEW(&s->mem, s->grad, 6 * c->n[2]) &&
-      ARENA_NEW(&s->mem, s->place, c->n[2] * LOCAL * LOCAL)) {
+  if (own && ARENA_NEW(&s->mem, s->unknown, 2 * c->n[0]) && ARENA_NEW(&s->mem, s->grad, 6 * c->n[2])) {
     for (int64_t i = 0; i < 2 * c->n[0]; i++) s->unknown[i] = held[i] ? -1 : (int32_t)s->n++;
     for (int64_t f = 0; f < c->n[2]; f++) fem_gradients(c, f, s->grad + 6 * f);
-    st = make_pattern(s);
+    list_unknowns(s, own);
+    st = assembly_make(&s->matrix, c->n[2], LOCAL, s->n, own);
   }
-  if (st == DKHO_OK) {
-    find_places(s);
-    st = chol_analyse(&s->analysed, &s->pattern);
-  }
+  mem_free(own);
+  if (st == DKHO_OK) st = assembly_analyse(&s->matrix);
   if (st == DKHO_OK)
     *out = s;
   else
@@ -96,8 +67,7 @@ dkho_status elastic_create(elastic **out, const cx *c, const uint8_t *held) {
 
 void elastic_free(elastic *s) {
   if (!s) return;
-  chol_free(s->analysed);
-  csr_free(&s->pattern);
+  assembly_free(&s->matrix);
   arena_free(&s->mem);
   mem_free(s);
 }
@@ -112,13 +82,7 @@ dkho_status elastic_open(elastic_solver **out, const elastic *s) {
   if (ARENA_NEW(&w->mem, w->x, s->n) && ARENA_NEW(&w->mem, w->good, s->n) &&
       ARENA_NEW(&w->mem, w->room, newton_room(s->n)) && ARENA_NEW(&w->mem, w->value, all) &&
       ARENA_NEW(&w->mem, w->held, all))
-    st = csr_alloc(&w->hessian, s->n, s->n, s->pattern.nnz);
-  if (st == DKHO_OK) {
-    memcpy(w->hessian.ptr, s->pattern.ptr, (size_t)(s->n + 1) * sizeof *s->pattern.ptr);
-    memcpy(w->hessian.col, s->pattern.col, (size_t)s->pattern.nnz * sizeof *s->pattern.col);
-    st = chol_copy(&w->factor, s->analysed);
-  }
-  if (st == DKHO_OK) st = chol_work_new(&w->work, w->factor, 1);
+    st = assembled_open(&w->hessian, &s->matrix);
   if (st == DKHO_OK)
     *out = w;
   else
@@ -128,9 +92,7 @@ dkho_status elastic_open(elastic_solver **out, const elastic *s) {
 
 void elastic_close(elastic_solver *w) {
   if (!w) return;
-  chol_work_free(w->work);
-  chol_free(w->factor);
-  csr_free(&w->hessian);
+  assembled_close(&w->hessian);
   arena_free(&w->mem);
   mem_free(w);
 }
@@ -199,7 +161,7 @@ static void elastic_residual(void *ctx, const double *x, double *energy, double 
 /* |T| (μ δ_ac ∇λ_i·∇λ_j + (μ - λ ln J)(K∇λ_j)_a (K∇λ_i)_c + λ (K∇λ_i)_a (K∇λ_j)_c) for u_ia and u_jc. */
 static void add_stiffness(elastic_solver *w, int64_t f) {
   const elastic *s = w->s;
-  double mu = w->mu[f], area = s->c->measure[2][f], k[3][2];
+  double mu = w->mu[f], area = s->c->measure[2][f], k[3][2], K[LOCAL][LOCAL];
   const double *grad = s->grad + 6 * f;
   deformed d = deform(s, f, mu, w->value);
   for (int i = 0; i < LOCAL; i++)
@@ -207,20 +169,19 @@ static void add_stiffness(elastic_solver *w, int64_t f) {
   for (int p = 0; p < LOCAL; p++)
     for (int q = 0; q < LOCAL; q++) {
       int i = p / 2, a = p % 2, j = q / 2, b = q % 2;
-      int32_t at = s->place[(f * LOCAL + p) * LOCAL + q];
       double value = (mu - LAME * mu * d.log) * k[j][a] * k[i][b] + LAME * mu * k[i][a] * k[j][b];
       if (a == b) value += mu * (grad[2 * i] * grad[2 * j] + grad[2 * i + 1] * grad[2 * j + 1]);
-      if (at >= 0) w->hessian.val[at] += area * value;
+      K[p][q] = area * value;
     }
+  assembly_add(&s->matrix, f, K[0], &w->hessian.matrix);
 }
 
 static dkho_status elastic_step(void *ctx, const double *x, const double *g, double *step) {
   elastic_solver *w = ctx;
   spread_displacements(w, x);
-  memset(w->hessian.val, 0, (size_t)w->hessian.nnz * sizeof *w->hessian.val);
+  assembled_clear(&w->hessian);
   for (int64_t f = 0; f < w->s->c->n[2]; f++) add_stiffness(w, f);
-  TRY(chol_refactor(w->factor, &w->hessian));
-  return chol_solve(w->factor, w->work, 1, g, step);
+  return assembled_solve(&w->hessian, g, step);
 }
 
 /* What counts as balance: little against the forces that the load and the held displacements exert on the body at rest, but no less than the

@@ -48,48 +48,13 @@ void taylor_local_unknowns(const taylor *t, int64_t f, int32_t out[LOCAL]) {
   for (int q = 0; q < CORNERS; q++) out[2 * NODES + q] = t->level[node[q]];
 }
 
-static dkho_status make_pattern(taylor *t) {
-  int64_t most = t->c->n[2] * LOCAL * LOCAL, count = 0;
-  int32_t *i = mem_alloc((size_t)most, sizeof *i), *j = mem_alloc((size_t)most, sizeof *j);
-  double *v = mem_alloc((size_t)most, sizeof *v);
-  dkho_status s = DKHO_E_MEMORY;
-  if (i && j && v) {
-    for (int64_t f = 0; f < t->c->n[2]; f++) {
-      int32_t own[LOCAL];
-      taylor_local_unknowns(t, f, own);
-      for (int a = 0; a < LOCAL; a++)
-        for (int b = 0; b < LOCAL; b++)
-          if (own[a] >= 0 && own[b] >= 0) i[count] = own[a], j[count++] = own[b];
-    }
-    s = csr_from_triplets(&t->pattern, t->n, t->n, count, i, j, v);
-  }
-  mem_free(i);
-  mem_free(j);
-  mem_free(v);
+static dkho_status make_matrix(taylor *t) {
+  int32_t *own = mem_alloc((size_t)(t->c->n[2] * LOCAL), sizeof *own);
+  if (!own) return DKHO_E_MEMORY;
+  for (int64_t f = 0; f < t->c->n[2]; f++) taylor_local_unknowns(t, f, own + f * LOCAL);
+  dkho_status s = assembly_make(&t->matrix, t->c->n[2], LOCAL, t->n, own);
+  mem_free(own);
   return s;
-}
-
-static int32_t find_entry(const csr *a, int32_t row, int32_t col) {
-  int64_t lo = a->ptr[row], hi = a->ptr[row + 1] - 1;
-  while (lo < hi) {
-    int64_t mid = (lo + hi) / 2;
-    if (a->col[mid] < col)
-      lo = mid + 1;
-    else
-      hi = mid;
-  }
-  assert(a->col[lo] == col);
-  return (int32_t)lo;
-}
-
-static void find_places(taylor *t) {
-  for (int64_t f = 0; f < t->c->n[2]; f++) {
-    int32_t own[LOCAL], *place = t->place + f * LOCAL * LOCAL;
-    taylor_local_unknowns(t, f, own);
-    for (int a = 0; a < LOCAL; a++)
-      for (int b = 0; b < LOCAL; b++)
-        *place++ = own[a] >= 0 && own[b] >= 0 ? find_entry(&t->pattern, own[a], own[b]) : -1;
-  }
 }
 
 /* A pressure is eliminated right after velocities beside it, which fill its empty diagonal: those of its own vertex; on the boundary
@@ -111,7 +76,7 @@ static dkho_status plan_elimination(taylor *t) {
   int32_t *group;
   if (!MEM_NEW(group, t->n)) return DKHO_E_MEMORY;
   group_unknowns(t, group);
-  dkho_status s = lu_plan_make(&t->plan, &t->pattern, t->nodes, group);
+  dkho_status s = lu_plan_make(&t->plan, &t->matrix.pattern, t->nodes, group);
   mem_free(group);
   return s;
 }
@@ -125,15 +90,12 @@ dkho_status taylor_create(taylor **out, const cx *c) {
   t->nodes = c->n[0] + c->n[1];
   dkho_status s = DKHO_E_MEMORY;
   if (ARENA_NEW(&t->mem, t->node, c->n[2] * NODES) && ARENA_NEW(&t->mem, t->unknown, t->nodes) &&
-      ARENA_NEW(&t->mem, t->level, c->n[0]) && ARENA_NEW(&t->mem, t->place, c->n[2] * LOCAL * LOCAL)) {
+      ARENA_NEW(&t->mem, t->level, c->n[0])) {
     list_nodes(t);
     number_unknowns(t);
-    s = make_pattern(t);
+    s = make_matrix(t);
   }
-  if (s == DKHO_OK) {
-    find_places(t);
-    s = plan_elimination(t);
-  }
+  if (s == DKHO_OK) s = plan_elimination(t);
   if (s == DKHO_OK)
     *out = t;
   else
@@ -144,7 +106,7 @@ dkho_status taylor_create(taylor **out, const cx *c) {
 void taylor_free(taylor *t) {
   if (!t) return;
   lu_plan_free(t->plan);
-  csr_free(&t->pattern);
+  assembly_free(&t->matrix);
   arena_free(&t->mem);
   mem_free(t);
 }

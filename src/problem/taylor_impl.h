@@ -3,6 +3,7 @@
 #ifndef PROBLEM_TAYLOR_IMPL_H
 #define PROBLEM_TAYLOR_IMPL_H
 
+#include "problem/assembly.h"
 #include "problem/taylor.h"
 
 /* Of a triangle: velocity nodes (corners, then the midpoints opposite them), pressure nodes, and unknowns in the order u_x u_y of each
@@ -15,12 +16,11 @@ struct taylor {
   int32_t *node;    /* N2 × TAYLOR_NODES */
   int32_t *unknown; /* nodes: unknown of u_x, that of u_y follows; -1: given */
   int32_t *level;   /* N0: unknown of the pressure; -1: held at zero */
-  csr pattern;      /* n × n, values zero */
-  int32_t *place;   /* N2 × TAYLOR_LOCAL²: where an entry of an element's matrix is added; -1: nowhere */
+  assembly matrix;
   lu_plan *plan;
   double
       scale; /* a pressure is its unknown times this, and so is its equation: entries of all kinds are then alike in size, and
-                       pivots stay on the diagonal */
+                   pivots stay on the diagonal */
   arena mem;
 };
 

@@ -69,17 +69,15 @@ static double add_residuals(const taylor_solver *s, double *F) {
 
 static void assemble_jacobian(taylor_solver *s) {
   const taylor *t = s->t;
-  double *val = s->jacobian.val;
-  memset(val, 0, (size_t)s->jacobian.nnz * sizeof *val);
+  memset(s->jacobian.val, 0, (size_t)s->jacobian.nnz * sizeof *s->jacobian.val);
   for (int64_t f = 0; f < t->c->n[2]; f++) {
     taylor_values v;
     double local[LOCAL], K[LOCAL][LOCAL];
-    const int32_t *place = t->place + f * LOCAL * LOCAL;
     gather_values(s, f, &v);
     taylor_element(t->c, f, s->reynolds, &v, local, K);
     for (int a = 0; a < LOCAL; a++)
-      for (int b = 0; b < LOCAL; b++, place++)
-        if (*place >= 0) val[*place] += unknown_scale(t, a) * unknown_scale(t, b) * K[a][b];
+      for (int b = 0; b < LOCAL; b++) K[a][b] *= unknown_scale(t, a) * unknown_scale(t, b);
+    assembly_add(&t->matrix, f, K[0], &s->jacobian);
   }
 }
 
@@ -116,13 +114,9 @@ dkho_status taylor_open(taylor_solver **out, const taylor *t) {
       ARENA_NEW(&s->mem, s->room, newton_room(t->n)) && ARENA_NEW(&s->mem, s->weight, t->c->n[0]) &&
       ARENA_NEW(&s->mem, s->u, 2 * t->nodes) && ARENA_NEW(&s->mem, s->p, t->c->n[0])) {
     static_lumped(t->c, s->weight);
-    st = csr_alloc(&s->jacobian, t->n, t->n, t->pattern.nnz);
+    st = assembly_matrix(&s->jacobian, &t->matrix);
   }
-  if (st == DKHO_OK) {
-    memcpy(s->jacobian.ptr, t->pattern.ptr, (size_t)(t->n + 1) * sizeof *t->pattern.ptr);
-    memcpy(s->jacobian.col, t->pattern.col, (size_t)t->pattern.nnz * sizeof *t->pattern.col);
-    st = lu_open(&s->stokes, t->plan);
-  }
+  if (st == DKHO_OK) st = lu_open(&s->stokes, t->plan);
   if (st == DKHO_OK) st = lu_open(&s->factor, t->plan);
   if (st == DKHO_OK) st = factor_stokes(s);
   if (st == DKHO_OK)
