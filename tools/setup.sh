@@ -2,12 +2,12 @@
 # Installs the Debian packages that building, testing or benchmarking needs and that are missing. Says what it does,
 # asks nothing (but sudo may), works as root or with sudo. Usage: tools/setup.sh [build] [lint] [compare] [oracle] [fuzz] [arm]
 set -euo pipefail
-build="gcc make cmake ninja-build pkg-config libopenblas-dev liblapack-dev libsuitesparse-dev libsuperlu-dev libarpack2-dev libqhull-dev
+build="gcc make cmake ninja-build pkg-config libopenblas-dev liblapack-dev libsuitesparse-dev libsuperlu-dev libarpack2-dev libqhull-dev libmetis-dev
        librandom123-dev libjansson-dev libcairo2-dev libcmocka-dev zlib1g-dev fonts-dejavu-core"
 lint="clang-format clang-tidy"
 fuzz="clang libclang-rt-14-dev"
 arm="gcc-aarch64-linux-gnu qemu-user $(printf '%s:arm64 ' libopenblas-dev liblapack-dev libsuitesparse-dev libsuperlu-dev libarpack2-dev \
-     libqhull-dev libjansson-dev libcairo2-dev libcmocka-dev zlib1g-dev)"
+     libqhull-dev libmetis-dev libjansson-dev libcairo2-dev libcmocka-dev zlib1g-dev)"
 compare="python3 python3-numpy python3-scipy python3-meshio python3-lxml python3-vtk9 python3-pytest python3-pip
          python3-setuptools python3-wheel gfortran chromium chromium-driver"
 oracle="python3 python3-numpy python3-scipy python3-torch python3-meshio python3-lxml python3-vtk9 gmsh"
