@@ -64,8 +64,8 @@ static dkho_status factor(chol **out, const csr *a, int method) {
   assert(a->rows == a->cols);
   *out = NULL;
   chol *f;
+  TRY(blas_ready());
   if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
-  blas_one_thread();
   chol_start(&f->common);
   f->common.supernodal = method;
   f->common.supernodal_switch = SUPERNODAL;

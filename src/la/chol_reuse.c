@@ -16,8 +16,8 @@ static dkho_status gave_up(const char *what, const cholmod_common *c, int64_t ro
 static dkho_status open_factor(chol **out, int64_t n) {
   *out = NULL;
   chol *f;
+  TRY(blas_ready());
   if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
-  blas_one_thread();
   chol_start(&f->common);
   f->n = n;
   *out = f;
@@ -52,6 +52,7 @@ dkho_status chol_copy(chol **out, const chol *analysed) {
 
 dkho_status chol_refactor(chol *f, const csr *a) {
   assert(a->rows == f->n && a->cols == f->n);
+  TRY(blas_ready());
   if (omp_set_max_active_levels) omp_set_max_active_levels(0);
   cholmod_sparse *m = chol_half(a, &f->common);
   dkho_status s = DKHO_OK;

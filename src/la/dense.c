@@ -4,23 +4,6 @@
 
 #include <assert.h>
 #include <limits.h>
-#include <pthread.h>
-
-void openblas_set_num_threads(int n) __attribute__((weak));
-char *openblas_get_config(void) __attribute__((weak));
-
-const char *dense_library(void) {
-  return openblas_get_config ? openblas_get_config() : "unknown";
-}
-
-static void hold_blas(void) {
-  if (openblas_set_num_threads) openblas_set_num_threads(1);
-}
-
-void blas_one_thread(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, hold_blas);
-}
 
 static int narrow(int64_t n) {
   assert(n >= 0 && n <= INT_MAX);
@@ -30,7 +13,7 @@ static int narrow(int64_t n) {
 dkho_status dense_qr(int64_t n, int64_t k, double *a) {
   assert(n >= k);
   if (k == 0) return DKHO_OK;
-  blas_one_thread();
+  TRY(blas_ready());
   int m = narrow(n), c = narrow(k), lwork = narrow(64 * k), info = 0;
   double *tau, *r = NULL, *work = NULL;
   dkho_status s = DKHO_E_MEMORY;
@@ -53,7 +36,7 @@ done:
 
 dkho_status dense_eig(int64_t n, double *a, double *lambda) {
   if (n == 0) return DKHO_OK;
-  blas_one_thread();
+  TRY(blas_ready());
   int m = narrow(n), lwork = narrow(1 + 6 * n + 2 * n * n), liwork = narrow(3 + 5 * n), info = 0;
   double *work;
   int *iwork = NULL;
@@ -70,7 +53,7 @@ done:
 
 dkho_status dense_solve_spd(int64_t n, int64_t nv, double *a, double *b) {
   if (n == 0 || nv == 0) return DKHO_OK;
-  blas_one_thread();
+  TRY(blas_ready());
   int m = narrow(n), c = narrow(nv), info = 0;
   dposv_("L", &m, &c, a, &m, b, &m, &info, 1);
   assert(info >= 0);

@@ -94,6 +94,8 @@ dkho_status dense_qr(int64_t n, int64_t k, double *a);       /* A ← Q of its t
 dkho_status dense_eig(int64_t n, double *a, double *lambda); /* symmetric: A ← eigenvectors, λ ascending */
 dkho_status dense_solve_spd(int64_t n, int64_t nv, double *a, double *b); /* A X = B by Cholesky, B ← X, A destroyed */
 const char *dense_library(void); /* OpenBLAS in its own words, version and kernels; "unknown": another BLAS */
+/* Room for dense_gemm in as many threads at once (blas_threads.h): call it before, where a status can be returned. */
+dkho_status dense_ready(int threads);
 void dense_gemm(int ta, int tb, int64_t m, int64_t n, int64_t k, double alpha, const double *a, int64_t lda,
                 const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
 

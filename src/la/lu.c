@@ -113,9 +113,9 @@ void lu_plan_free(lu_plan *p) {
 dkho_status lu_open(lu **out, const lu_plan *p) {
   *out = NULL;
   lu *f;
+  TRY(blas_ready());
   if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
   f->p = p;
-  blas_one_thread();
   StatInit(&f->stat);
   if (!ARENA_NEW(&f->mem, f->place, p->n) || !ARENA_NEW(&f->mem, f->tree, p->n) ||
       !ARENA_NEW(&f->mem, f->pivot, p->n) || !ARENA_NEW(&f->mem, f->ptr, p->n + 1) ||
@@ -159,6 +159,7 @@ dkho_status lu_factor(lu *f, const csr *a) {
   SuperMatrix whole, ordered;
   GlobalLU_t room;
   int n = (int)a->rows, info = 0;
+  TRY(blas_ready());
   drop_factors(f);
   if (!take_matrix(f, a)) return fail(DKHO_E_NOCONV, "sparse LU of %d rows: an entry is not a finite number", n);
   set_default_options(&options);

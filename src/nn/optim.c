@@ -1,6 +1,8 @@
 /* optim.c: AdamW, the step over all tensors, and schedules; see optim.h. */
 #include "nn/optim_impl.h"
 
+#include "la/la.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -44,6 +46,7 @@ int optim_is_matrix(const optim_config *c, const param *q) {
 dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, const real *value, pool *threads) {
   optim *o;
   *out = NULL;
+  if (cfg->kind != OPTIM_ADAMW) TRY(dense_ready(pool_width(threads)));
   if (!MEM_NEW(o, 1)) return DKHO_E_MEMORY;
   o->cfg = *cfg, o->p = p, o->threads = threads;
   dkho_status s = params_slab(p, &o->m);

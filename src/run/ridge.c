@@ -107,6 +107,7 @@ dkho_status ridge_create(ridge **out, const dataset *d, int64_t trains, const in
   if (dataset_complexes(d) != 1)
     return fail(DKHO_E_INPUT, "linear regression needs data on one complex, found %d", dataset_complexes(d));
   TRY(dataset_prove(d, -1, trains, train));
+  TRY(dense_ready(pool_width(threads)));
   if (!MEM_NEW(r, 1)) return DKHO_E_MEMORY;
   r->d = d, r->trains = trains, r->train = train, r->threads = threads;
   for (int i = 0; i < dataset_fields(d); i++)

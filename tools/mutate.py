@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Do the tests notice when the numerics are wrong? Makes small mistakes in the sources of the numerics, one at a time, and runs the
+tests that should see them.
+
+A mutant is one token of one file changed: an arithmetic operator, a comparison, a constant, an index, a sign. The choice is seeded:
+`--seed S --count N` always names the same mutants of the same sources. A mutant whose object file equals the original's is none and is
+not counted; nor is one that does not compile. Each is compiled by itself and linked in front of the release build's library, so nothing in
+the tree or the build is touched. The tests of the file's folder run one after another, cheapest first, until one fails; a
+limit on processor time, four times what the test needs otherwise and five seconds, ends loops that the mutant made endless.
+
+Usage: tools/mutate.py [--count 200] [--seed 1] [--only REGEX] [--report FILE] [--list] [--again REPORT]
+Needs a release build (`make build`). The report is JSON lines; runs with the same report go on where the last one stopped.
+--again REPORT tries only the survivors of an earlier report, to see whether new tests kill them."""
+import argparse, hashlib, json, os, random, re, resource, shlex, shutil, subprocess, sys, tempfile, time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(ROOT, "build/release")
+NUMERICS = r"""^src/(kern/fast/(columns|matrix|pointwise|product|relation|rows|vmath)\.h|(kern/(ref|ref_rows)|la/(?!chol_reuse)[a-z_]+|dec/[a-z_]+|problem/[a-z_]+|nn/[a-z0-9_]+|model/[a-z0-9_/]+
+ |run/(metrics|score|ridge|phase|alignment|rotation|reference|evaluate|kernel\w*|quadratic\w*)|data/(features|feat_eval|feat_generic|static|split\w*|scale\w*)
+ |mesh/(cx_geom|cx_build|cx_quality|gen_[a-z]+|delaunay|raw_orient|raw_cut|raw_polygon))\.c)$""".replace("\n ", "")
+# Folder (first match wins) → tests that should notice, cheapest first. Names: t_X and t64_X in build/release/tests, sh_X in tests/.
+TESTS = [
+    (r"src/kern/", "t64_ops t_nn t_batch t_twin t_model t_fused t_kern t64_fused t64_models"),
+    (r"src/la/", "t_newton t_la t_dec t_spectrum t_problem_more t_nn t64_optim t_reference"),
+    (r"src/dec/", "t_stars t_dec t_features t_spectrum t_problem_more t_oracle_export t_problem_locate t_twin t_api sh_oracle"),
+    (r"src/problem/maxwell", "t_problem_maxwell t_problem_driver sh_oracle"),
+    (r"src/problem/(heat|reaction)", "t_problem_draw t_problem_more t_problem_driver sh_oracle"),
+    (r"src/problem/darcy", "t_problem_draw t_problem_darcy t_problem_driver sh_oracle"),
+    (r"src/problem/torus", "t_problem_draw t_problem_torus t_problem_driver sh_oracle"),
+    (r"src/problem/cavity", "t_problem_draw t_problem_cavity t_problem_driver sh_oracle"),
+    (r"src/problem/(taylor|flow)", "t_problem_draw t_problem_flow t_problem_driver sh_oracle"),
+    (r"src/problem/(elastic)", "t_problem_draw t_problem_elasticity t_problem_driver sh_oracle"),
+    (r"src/problem/(waves)", "t_problem_draw t_problem_waves t_problem_driver sh_oracle"),
+    (r"src/problem/(closed|iron|lamination|wells)", "t_problem_draw t_problem_closed t_problem_driver sh_oracle"),
+    (r"src/problem/locate", "t_problem_locate"),
+    (r"src/problem/", "t_problem_draw t_problem_maxwell t_problem_more t_problem_closed t_problem_waves t_problem_elasticity t_problem_darcy "
+                      "t_problem_torus t_problem_cavity t_problem_flow t_problem_locate t_problem_driver sh_oracle"),
+    (r"src/nn/(optim|engine_step)", "t64_optim t_nn t_model t_models_train t_runner"),
+    (r"src/nn/", "t_params t64_optim t64_ops_grid t_batch t_twin t64_ops t_model t64_twin t_nn t_baselines t64_batch t64_baselines t_models_train t64_fused t_fused"),
+    (r"src/model/dkho/", "t_twin t64_twin t_phase_update t64_fused t_fused t_models_train t64_dkho t64_models t64_dkho_x t_bench"),
+    (r"src/model/", "t_models t_model t_batch t_baselines t64_baselines t_models_train t64_models t64_dkho_x t_api_learn"),
+    (r"src/run/", "t_metrics_oracle t_phase t_phase_update t_metrics t_unseen t_models_train t_runner t_reference t_api_learn"),
+    (r"src/data/", "t_features t64_features t_static t_dataset t_unseen t_import t_metrics t_twin t_poison"),
+    (r"src/mesh/", "t_mesh_repair t_meshio t_stars t_cx_store t_cx t_dec t_mesh_formats t_generate t_problem_locate"),
+]
+
+# ---------------------------------------------------------------- finding places
+
+def code_only(text):
+    """Comments, strings and preprocessor lines blanked out, all offsets kept."""
+    blank = lambda m: re.sub(r"[^\n]", " ", m.group())
+    text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', blank, text, flags=re.S)
+    return re.sub(r"(?m)^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", blank, text)
+
+def skipped(line):
+    """Lines whose mistakes are not numerical: sizes of allocations, errors, assertions, declarations of tables and types."""
+    return re.search(r"\b(assert|static_assert|fail|MEM_NEW|ARENA_NEW|mem_alloc|mem_free|arena_\w+|sizeof|memcpy|memset|include|typedef|enum|pool_run"
+                     r"|rng_open|dkho_status|snprintf|json_\w+|pthread_\w+|unlikely)\b", line)
+
+def bodies(code):
+    """Ranges of functions' bodies: from a line that ends in ') {' in column 0 style to the closing brace in column 0."""
+    for m in re.finditer(r"(?m)^[a-z_][^\n;=]*(?:\n[^\n;={}]*)?\)\s*\{\n(.*?)^\}", code, flags=re.S):
+        yield m.start(1), m.end(1)
+
+BINARY = r"(?<=[\w\])]) (\+|-|\*|/) (?=[\w(*&-])"
+PATTERNS = {
+    "arithmetic": [(BINARY, lambda t: {"+": "-", "-": "+", "*": "/", "/": "*"}[t]), (r"(?<= )(\+=|-=|\*=|/=)(?= )", lambda t: {"+=": "-=", "-=": "+=", "*=": "/=", "/=": "*="}[t])],
+    "comparison": [(r"(?<=[\w\])]) (<|<=|>|>=|==|!=) (?=[\w(&*-])", lambda t: {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}[t])],
+    "constant": [(r"(?<![\w.\[])(\d+\.\d*(?:e-?\d+)?|\d+e-?\d+)(?![\w.])", lambda t: "(%s * 1.07)" % t), (r"(?<![\w.\[])(\d+)(?![\w.])", lambda t: "(%s + 1)" % t)],
+    "index": [(r"\[([^\[\]]+)\]", lambda t: "%s + 1" % t)],
+    "sign": [(r"(?<=[=(,?:] )(-)(?=[\w(])|(?<=[(,])(-)(?=[\w(])|(?<=return )(-)(?=[\w(])", lambda t: "+"), (r"(?<= [+-]= )([^;{}\n]+)(?=;)|(?<=return )([a-z][^;{}\n]*[*/][^;{}\n]*)(?=;)", lambda t: "-(%s)" % t)],
+}
+
+def places(path):
+    """(line, kind, start, end, replacement) of every possible mistake in a file."""
+    text = open(os.path.join(ROOT, path)).read()
+    code, found = code_only(text), []
+    inside = list(bodies(code))
+    for kind, patterns in PATTERNS.items():
+        for pattern, change in patterns:
+            for m in re.finditer(pattern, code):
+                group = next(i for i, g in enumerate(m.groups(), 1) if g is not None)
+                start, end = m.span(group)
+                if not any(a <= start < b for a, b in inside): continue
+                first = code.rfind("\n", 0, start) + 1
+                line = code[first:code.find("\n", start)]
+                if skipped(line) or (kind == "index" and re.match(r"\s*(const |static )*\w+ \**\w+\[", line)): continue
+                found.append((text.count("\n", 0, start) + 1, kind, start, end, change(m.group(group))))
+    return sorted(found)
+
+def choose(count, seed, only):
+    """Files in a shuffled order, again and again; from each a kind, then a place: large files do not crowd out small ones."""
+    files = subprocess.run(["git", "ls-files", "src"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    files = [f for f in files if re.match(NUMERICS, f) and re.search(only, f)]
+    rng, left, chosen = random.Random(seed), {}, []
+    for f in files:
+        by_kind = {}
+        for p in places(f): by_kind.setdefault(p[1], []).append(p)
+        if by_kind: left[f] = by_kind
+    weight = {f: sum(map(len, left[f].values())) for f in left}
+    while left and len(chosen) < count:
+        f = rng.choices(sorted(left), [weight[x] ** 0.5 for x in sorted(left)])[0]
+        kind = rng.choice(sorted(left[f]))
+        chosen.append((f,) + left[f][kind].pop(rng.randrange(len(left[f][kind]))))
+        if not left[f][kind]: del left[f][kind]
+        if not left[f]: del left[f]
+    return chosen
+
+# ---------------------------------------------------------------- building and running
+
+COMMANDS = {}
+def commands(path):
+    """Compile commands of a source: {object library: argument list}; kernels are compiled once per instruction set."""
+    if not COMMANDS:
+        for entry in json.load(open(os.path.join(BUILD, "compile_commands.json"))):
+            args = shlex.split(entry["command"])
+            while args[0].endswith("ccache"): args.pop(0)
+            output = args[args.index("-o") + 1]
+            COMMANDS.setdefault(os.path.relpath(entry["file"], ROOT), {})[output] = args
+    return COMMANDS.get(path, {})
+
+def affected(path):
+    """Kernels are included by a table that is compiled per instruction set; other sources are compiled themselves."""
+    compiled = "src/kern/fast/table.c" if path.startswith("src/kern/fast/") else path
+    return commands(compiled), compiled
+
+def compile_to(args, source, output, where):
+    args = [a for a in args if a not in ("-g", "-Werror")]
+    args[args.index("-o") + 1] = output
+    args[args.index("-c") + 1] = source
+    args[1:1] = ["-w", "-I" + os.path.join(where, "src")]
+    return subprocess.run(args, cwd=BUILD, capture_output=True).returncode == 0
+
+def link_command(test):
+    """The release build's own link line of a test."""
+    out = subprocess.run(["ninja", "-t", "commands", "-s", test], cwd=BUILD, capture_output=True, text=True).stdout.strip().splitlines()[-1]
+    out = out.split("&& ")[1] if "&& " in out else out
+    return shlex.split(out)
+
+def limited(seconds):
+    def apply():
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
+        resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return apply
+
+def run_limited(argv, seconds, **more):
+    """Status and processor seconds; the wall clock is limited generously, for loops that sleep."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    try:
+        status = subprocess.run(argv, preexec_fn=limited(seconds), timeout=30 * seconds, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more).returncode
+    except subprocess.TimeoutExpired: status = -99
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return status, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+class Bench:
+    def __init__(self, room):
+        self.room, self.usual = room, {}
+
+    def argv(self, test, objects):
+        """Links a test with the mutant's objects in front of the library; returns what to run."""
+        env = dict(os.environ, OPENBLAS_NUM_THREADS="1")
+        if test.startswith("sh_"):
+            if objects:
+                args, library = link_command("libdkho.so"), os.path.join(self.room, "libdkho.so.0")
+                args[args.index("-o") + 1] = library
+                args = [objects.get(a, a) for a in args]
+                if subprocess.run(args, cwd=BUILD, capture_output=True).returncode: raise RuntimeError("cannot link " + library)
+                env["LD_LIBRARY_PATH"] = self.room
+            return ["bash", os.path.join(ROOT, "tests", test + ".sh"), ROOT, BUILD], dict(env=env, cwd=self.room)
+        binary = os.path.join(BUILD, "tests", test)
+        if objects:
+            args, binary = link_command("tests/" + test), os.path.join(self.room, "test")
+            args[args.index("-o") + 1] = binary
+            wide = test.startswith("t64_")
+            mine = [o for name, o in objects.items() if "obj" not in name.split("/")[1] or ("obj64" in name) == wide]
+            at = next(i for i, a in enumerate(args) if a.endswith(".a"))
+            if subprocess.run(args[:at] + mine + args[at:], cwd=BUILD, capture_output=True).returncode: raise RuntimeError("cannot link " + test)
+        return [binary], dict(env=env, cwd=os.path.join(BUILD, "tests"))
+
+    def seconds(self, test):
+        if test not in self.usual:
+            argv, more = self.argv(test, None)
+            status, spent = run_limited(argv, 600, **more)
+            if status not in (0, 77): raise SystemExit("mutate: %s fails without a mutant (status %d)" % (test, status))
+            self.usual[test] = spent
+        return self.usual[test]
+
+    def exists(self, test):
+        return os.path.exists(os.path.join(ROOT, "tests", test + ".sh") if test.startswith("sh_") else os.path.join(BUILD, "tests", test))
+
+    def verdict(self, path, objects):
+        """(killed by, tests run)."""
+        names = next(t for pattern, t in TESTS if re.match(pattern, path)).split()
+        for n, test in enumerate([t for t in names if self.exists(t)], 1):
+            usual = self.seconds(test)
+            argv, more = self.argv(test, objects)
+            status, _ = run_limited(argv, int(4 * usual + 5), **more)
+            if status not in (0, 77): return test + (" (time)" if status in (-24, -9, -99) else ""), n
+        return None, n
+
+ORIGINAL = {} # object of the release build: the bytes that the unchanged source gives
+def build_mutant(room, path, place):
+    """{object of the release build: mutant's object}, or None: does not compile, or is the same program."""
+    text = open(os.path.join(ROOT, path)).read()
+    where = os.path.join(room, "tree")
+    shutil.rmtree(where, ignore_errors=True)
+    table, compiled = affected(path)
+    target, source = os.path.join(where, path), os.path.join(where, compiled)
+    os.makedirs(os.path.dirname(target))
+    shutil.copy(os.path.join(ROOT, compiled), source)
+    objects, differs = {}, False
+    for i, (name, args) in enumerate(sorted(table.items())):
+        new = os.path.join(room, "m%d.o" % i)
+        if name not in ORIGINAL:
+            open(target, "w").write(text)
+            if not compile_to(args, source, new, where): raise SystemExit("mutate: %s does not compile" % path)
+            ORIGINAL[name] = open(new, "rb").read()
+        open(target, "w").write(text[:place[2]] + place[4] + text[place[3]:])
+        if not compile_to(args, source, new, where): return None
+        differs |= open(new, "rb").read() != ORIGINAL[name]
+        objects[name] = new
+    return objects if differs else None
+
+def describe(path, place):
+    text = open(os.path.join(ROOT, path)).read()
+    line = text.splitlines()[place[0] - 1].strip()
+    return {"file": path, "line": place[0], "kind": place[1], "found": text[place[2]:place[3]], "made": place[4], "code": line,
+            "column": place[2] - text.rfind("\n", 0, place[2])}
+
+def key(entry):
+    return hashlib.sha1(json.dumps([entry[k] for k in ("file", "code", "kind", "found", "made", "column")]).encode()).hexdigest()[:12]
+
+def summary(entries):
+    tried = [e for e in entries if e["verdict"] != "none"]
+    killed = [e for e in tried if e["verdict"] == "killed"]
+    print("mutate: %d tried, %d killed (%.1f %%), %d survive" % (len(tried), len(killed), 100 * len(killed) / max(1, len(tried)), len(tried) - len(killed)))
+    for kind in PATTERNS:
+        mine = [e for e in tried if e["kind"] == kind]
+        if mine: print("  %-11s %3d of %3d" % (kind, sum(e["verdict"] == "killed" for e in mine), len(mine)))
+    for e in tried:
+        if e["verdict"] == "survives": print("  survives: %s:%d:%d %s: '%s' -> '%s' in: %s" % (e["file"], e["line"], e["column"], e["kind"], e["found"], e["made"], e["code"]))
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--count", type=int, default=200), a.add_argument("--seed", type=int, default=1), a.add_argument("--only", default="")
+    a.add_argument("--report", default=os.path.join(BUILD, "mutants.jsonl")), a.add_argument("--list", action="store_true"), a.add_argument("--again")
+    a.add_argument("--summary", action="store_true"), a.add_argument("--seconds", type=float, default=1e9)
+    o = a.parse_args()
+    chosen = choose(3 * o.count, o.seed, o.only)
+    if o.list:
+        for f, *p in chosen[:o.count]: print("%s:%d %s: %s -> %s" % (f, p[0], p[1], describe(f, p)["found"], p[4]))
+        return 0
+    done = [json.loads(line) for line in open(o.report)] if os.path.exists(o.report) else []
+    if o.summary: return summary(done)
+    known, again = {key(e): e for e in done}, None
+    if o.again: again = {key(e) for e in map(json.loads, open(o.again)) if e["verdict"] == "survives"}
+    tried, began = 0, time.time()
+    with tempfile.TemporaryDirectory() as room:
+        bench = Bench(room)
+        for f, *p in chosen:
+            e = describe(f, p)
+            if again is not None and key(e) not in again: continue
+            if key(e) in known:
+                tried += known[key(e)]["verdict"] != "none"
+                if tried >= o.count: break
+                continue
+            if time.time() - began > o.seconds: break
+            objects, start = build_mutant(room, f, p), time.time()
+            killer, ran = bench.verdict(f, objects) if objects else (None, 0)
+            e.update(verdict="none" if not objects else "killed" if killer else "survives", by=killer, tests=ran, seconds=round(time.time() - start, 1))
+            done.append(e)
+            with open(o.report, "a") as out: out.write(json.dumps(e) + "\n")
+            print("%s:%d %s '%s' -> '%s': %s" % (f, e["line"], e["kind"], e["found"], e["made"], e["by"] or e["verdict"]), flush=True)
+            tried += e["verdict"] != "none"
+            if tried >= o.count: break
+    summary(done)
+    return 0
+
+if __name__ == "__main__": sys.exit(main())
