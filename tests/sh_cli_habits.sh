@@ -52,12 +52,12 @@ complete_words() { # WORD…: what bash offers for the last one
 }
 # shellcheck disable=SC1091
 source "$pages/dkho.bash"
-complete_words dkho me | grep -qx mesh
-complete_words dkho help inf | grep -qx info
-complete_words dkho mesh --re | grep -qx -- --repair
-complete_words dkho mesh --re | grep -qvx -- --resume
-complete_words dkho mesh t.o | grep -qx t.off
-complete_words dkho mesh t.off -o t.s | grep -qx t.st
+complete_words dkho me | grep -x mesh >/dev/null
+complete_words dkho help inf | grep -x info >/dev/null
+complete_words dkho mesh --re | grep -x -- --repair >/dev/null
+complete_words dkho mesh --re | grep -vx -- --resume >/dev/null
+complete_words dkho mesh t.o | grep -x t.off >/dev/null
+complete_words dkho mesh t.off -o t.s | grep -x t.st >/dev/null
 if command -v zsh >/dev/null; then zsh -n "$pages/_dkho"; fi
 if command -v fish >/dev/null; then fish -n "$pages/dkho.fish"; fi
 expect 2 'expected bash, zsh or fish' "$dkho" completion tcsh
