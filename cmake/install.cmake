@@ -3,6 +3,10 @@ install(TARGETS dkho EXPORT dkhoTargets PUBLIC_HEADER DESTINATION ${CMAKE_INSTAL
 if(TARGET dkho_cli)
   install(TARGETS dkho_cli)
 endif()
+if(TARGET dkho_mpi)
+  install(TARGETS dkho_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${PROJECT_SOURCE_DIR}/include/dkho_mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 # Manual pages and completion scripts are written by the tool itself; a cross-compiled one cannot be asked.
 if(TARGET dkho_cli AND NOT CMAKE_CROSSCOMPILING)
   set(DKHO_PAGES ${PROJECT_BINARY_DIR}/pages)

@@ -59,6 +59,22 @@ DKHO_API void dkho_text_free(char *text);
  * file in a foreign format (imported for the purpose). */
 DKHO_API dkho_status dkho_describe(const char *path, char **json);
 
+/* ---- Several processes ----------------------------------------------------------------------------------------------
+ * The ranks of an MPI job share the work of training, evaluation and data generation; every rank makes the same calls, rank 0
+ * writes the files. The result has the same bits as that of one process. The library does not link MPI: a module, libdkho-mpi.so, is
+ * loaded when it is needed. A program that runs MPI itself hands over its communicator by dkho_mpi.h. */
+/* Joins the other ranks when an MPI launcher (mpirun, srun) started the program, or in any case if `wanted`; otherwise does nothing.
+ * DKHO_MPI=0 in the environment: processes stay on their own. */
+DKHO_API dkho_status dkho_ranks_start(int wanted);
+/* See dkho_mpi_use in dkho_mpi.h. */
+DKHO_API dkho_status dkho_ranks_use(const void *communicator, size_t size, const char *library);
+DKHO_API void dkho_ranks_stop(void); /* leaves them; once, at the end */
+/* Ends the job on all ranks with this message. For a rank that cannot go on while others wait. Returns where there is one rank. */
+DKHO_API void dkho_ranks_abort(const char *text);
+DKHO_API int dkho_rank(void);
+DKHO_API int dkho_ranks(void);                 /* 1 without MPI */
+DKHO_API const char *dkho_ranks_library(void); /* "serial", or the MPI library */
+
 /* ---- Complexes ------------------------------------------------------------------------------------------------------
  * An oriented simplicial complex of degrees 0 … dim (dim ≤ 3) with vertex coordinates. Edges run from the smaller to the
  * larger vertex number; top simplices keep the orientation they came with. A handle may be read from many threads. */

@@ -1,0 +1,162 @@
+/* comm.c: what all implementations share, and the serial one. Loading the MPI module is in comm_load.c. */
+#include "base/comm.h"
+#include "base/mem.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { TAG_GATHER = COMM_TAGS - 1, TAG_AGREE = COMM_TAGS - 2, TEXT = 1024 };
+
+static int is_peer(const comm *c, int rank) {
+  return rank >= 0 && rank < c->size && rank != c->rank;
+}
+
+/* Remembers a failure of the connection itself. */
+static dkho_status note(comm *c, dkho_status s) {
+  if (s != DKHO_OK) c->broken = 1;
+  return s;
+}
+
+dkho_status comm_post_send(comm *c, int to, int tag, const void *data, size_t bytes, comm_request *r) {
+  assert(is_peer(c, to) && tag >= 0 && tag < COMM_TAGS && bytes <= COMM_POST_MAX);
+  *r = (comm_request){.peer = to, .tag = tag};
+  TRY(note(c, c->table->post_send(c, to, tag, data, bytes, r)));
+  r->active = 1;
+  return DKHO_OK;
+}
+
+dkho_status comm_post_receive(comm *c, int from, int tag, void *data, size_t bytes, comm_request *r) {
+  assert(is_peer(c, from) && tag >= 0 && tag < COMM_TAGS && bytes <= COMM_POST_MAX);
+  *r = (comm_request){.peer = from, .tag = tag};
+  TRY(note(c, c->table->post_receive(c, from, tag, data, bytes, r)));
+  r->active = 1;
+  return DKHO_OK;
+}
+
+dkho_status comm_wait(comm *c, comm_request *r) {
+  if (!r->active) return DKHO_OK;
+  r->active = 0;
+  return note(c, c->table->wait(c, r));
+}
+
+dkho_status comm_wait_all(comm *c, int count, comm_request *r) {
+  dkho_status s = DKHO_OK;
+  for (int i = 0; i < count; i++) {
+    dkho_status one = comm_wait(c, &r[i]);
+    if (s == DKHO_OK) s = one;
+  }
+  return s;
+}
+
+dkho_status comm_send(comm *c, int to, int tag, const void *data, size_t bytes) {
+  const char *at = data;
+  do {
+    comm_request r;
+    size_t n = bytes < COMM_POST_MAX ? bytes : COMM_POST_MAX;
+    TRY(comm_post_send(c, to, tag, at, n, &r));
+    TRY(comm_wait(c, &r));
+    at += n;
+    bytes -= n;
+  } while (bytes);
+  return DKHO_OK;
+}
+
+dkho_status comm_receive(comm *c, int from, int tag, void *data, size_t bytes) {
+  char *at = data;
+  do {
+    comm_request r;
+    size_t n = bytes < COMM_POST_MAX ? bytes : COMM_POST_MAX;
+    TRY(comm_post_receive(c, from, tag, at, n, &r));
+    TRY(comm_wait(c, &r));
+    at += n;
+    bytes -= n;
+  } while (bytes);
+  return DKHO_OK;
+}
+
+dkho_status comm_broadcast(comm *c, int root, void *data, size_t bytes) {
+  assert(root >= 0 && root < c->size);
+  char *at = data;
+  if (c->size == 1) return DKHO_OK;
+  for (size_t n; bytes; at += n, bytes -= n) {
+    n = bytes < COMM_POST_MAX ? bytes : COMM_POST_MAX;
+    TRY(note(c, c->table->broadcast(c, root, at, n)));
+  }
+  return DKHO_OK;
+}
+
+dkho_status comm_barrier(comm *c) {
+  return c->size == 1 ? DKHO_OK : note(c, c->table->barrier(c));
+}
+
+/* Through rank 0, which gets the shares in order of rank. */
+dkho_status comm_gather(comm *c, const size_t *offset, void *all) {
+  char *at = all;
+  if (c->size == 1) return DKHO_OK;
+  if (c->rank)
+    TRY(comm_send(c, 0, TAG_GATHER, at + offset[c->rank], offset[c->rank + 1] - offset[c->rank]));
+  else
+    for (int r = 1; r < c->size; r++) TRY(comm_receive(c, r, TAG_GATHER, at + offset[r], offset[r + 1] - offset[r]));
+  return comm_broadcast(c, 0, at + offset[0], offset[c->size] - offset[0]);
+}
+
+dkho_status comm_sum(comm *c, double *x, size_t count) {
+  dkho_status s = DKHO_OK;
+  double *other;
+  if (c->size == 1 || count == 0) return DKHO_OK;
+  if (!MEM_NEW(other, count)) return DKHO_E_MEMORY;
+  if (c->rank) s = comm_send(c, 0, TAG_GATHER, x, count * sizeof *x);
+  for (int r = 1; s == DKHO_OK && c->rank == 0 && r < c->size; r++) {
+    s = comm_receive(c, r, TAG_GATHER, other, count * sizeof *x);
+    for (size_t i = 0; i < count; i++) x[i] += other[i];
+  }
+  mem_free(other);
+  return s == DKHO_OK ? comm_broadcast(c, 0, x, count * sizeof *x) : s;
+}
+
+typedef struct verdict {
+  int32_t code;
+  char text[TEXT];
+} verdict;
+
+dkho_status comm_agree(comm *c, dkho_status mine) {
+  verdict all = {.code = (int32_t)mine}, other;
+  if (c->size == 1) return mine;
+  if (mine != DKHO_OK) strncpy(all.text, fail_text(), TEXT - 1);
+  if (c->rank) TRY(comm_send(c, 0, TAG_AGREE, &all, sizeof all));
+  for (int r = 1; c->rank == 0 && r < c->size; r++) {
+    TRY(comm_receive(c, r, TAG_AGREE, &other, sizeof other));
+    if (all.code == DKHO_OK) all = other;
+  }
+  TRY(comm_broadcast(c, 0, &all, sizeof all));
+  return all.code == DKHO_OK ? DKHO_OK : fail((dkho_status)all.code, "%s", all.text);
+}
+
+dkho_status comm_split(comm *c, int group, int order, comm **out) {
+  *out = NULL;
+  return note(c, c->table->split(c, group, order, out));
+}
+
+void comm_free(comm *c) {
+  if (c && c->table->free) c->table->free(c);
+}
+
+void comm_abort(comm *c, const char *text) {
+  if (c->table->abort) c->table->abort(c, text);
+}
+
+/* ---- one rank ---- */
+
+static dkho_status serial_split(comm *c, int group, int order, comm **out) {
+  (void)group;
+  (void)order;
+  *out = c;
+  return DKHO_OK;
+}
+
+/* With nobody to talk to the asserts above refuse every message, and the collective functions return at once. */
+comm *comm_serial(void) {
+  static const comm_table table = {.name = "serial", .split = serial_split};
+  static comm only = {&table, 0, 1, 0};
+  return &only;
+}
