@@ -417,7 +417,32 @@ def pytorch(results):
     return table(["machine", "what", "Darcy", "torus", "cavity", "turns"], rows)
 
 
-BLOCKS = {"bench": bench, "pytorch": pytorch, "headline": headline, "ablations": ablations, "example": example, "demo": demo}
+ORDERS = {"encoding": ("Σ N_k d_k h + N h²", "N h"), "conditioning maps, one evaluation": ("N h c", "N c"),
+          "relation feedback, one substep": ("(E + N) c", "N c"), "content update, one layer": ("N h² + N h c", "N h"),
+          "output projection and synthesis": ("N_q b r", "N_q b")}
+
+
+def seen(group):
+    """Nanoseconds; what a difference of two measurements cannot tell from nothing is not given a number."""
+    return " / ".join("–" if p not in group else f"{group[p]['ns']:.0f}" if group[p]["ns"] >= 5 else "< 5" for p in ("darcy", "torus", "cavity"))
+
+
+def operations(results):
+    """Costs of the network's operations per simplex, beside the paper's orders."""
+    rows, runs = [], results.files["operations"]["costs"]
+    for size in ("small", "large"):
+        group = {r["problem"]: {o["operation"]: o for o in r["operations"]} for r in runs if r["size"] == size}
+        for name, (work, storage) in ORDERS.items():
+            one = {p: group[p][name] for p in group}
+            rows.append([size, name, work, seen(one), three(one, "multiply_adds", "{:,.0f}"), storage, three(one, "bytes", "{:.0f}")])
+        both = {r["problem"]: r for r in runs if r["size"] == size}
+        for key, what in (("cached", "maps once per layer (as built)"), ("recomputed", "maps in every substep (as published)")):
+            rows.append([size, f"relation of a layer, {what}", "", three(both, f"relation_layer_{key}_ns", "{:.0f}"), "", "", ""])
+    return ["Darcy q / torus u / cavity B, per simplex of the active degrees:", ""] + table(
+        ["size", "operation", "work, order", "nanoseconds", "multiply-adds", "storage, order", "bytes written"], rows)
+
+
+BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "headline": headline, "ablations": ablations, "example": example, "demo": demo}
 
 
 # ---- pages ----

@@ -71,9 +71,11 @@ dkho_status dkho_declare(const dkho_config *cfg, params *p);
 typedef struct dkho_net {
   var feature[CX_DEGREES], summary, target; /* inputs: N_k × D_k, 1 × S, N_q × C */
   var predicted, loss;
+  var decoded;                                                  /* ũ */
   var local, modes;                                             /* (I - H Hᵀ M) ũ and H harm(g) */
   var tau[DKHO_LAYERS_MAX], sigma[DKHO_LAYERS_MAX][CX_DEGREES]; /* 1 × 1 each */
-  var drive[DKHO_LAYERS_MAX][CX_DEGREES];
+  var drive[DKHO_LAYERS_MAX][CX_DEGREES], gate[DKHO_LAYERS_MAX][CX_DEGREES],
+      lag[DKHO_LAYERS_MAX][CX_DEGREES]; /* maps of z, plain */
   var z[DKHO_LAYERS_MAX + 1][CX_DEGREES];
   var theta[DKHO_LAYERS_MAX][DKHO_SUBSTEPS_MAX + 1][CX_DEGREES];
   var up[DKHO_LAYERS_MAX][DKHO_SUBSTEPS_MAX][CX_DEGREES], down[DKHO_LAYERS_MAX][DKHO_SUBSTEPS_MAX][CX_DEGREES];

@@ -71,16 +71,22 @@ static dkho_status declare_setup(const model_setup *s, params *p) {
   return dkho_declare(&c, p);
 }
 
-/* "LAYER.z.K" (the content that the layer reads), "LAYER.tau", "LAYER.sigma.K", and for every substep "LAYER.STEP.up.K", "LAYER.STEP.down.K". */
+/* "LAYER.z.K" and "LAYER.drive.K", "LAYER.gate.K", "LAYER.lag.K" (the content that the layer reads and its maps), "LAYER.tau",
+ * "LAYER.sigma.K", for every substep "LAYER.STEP.up.K", "LAYER.STEP.down.K" and "LAYER.STEP.theta.K" (the phase after it), and "decoded". */
 static void name_activations(const dkho_config *c, const dkho_net *net, tape *t) {
+  tape_name(t, net->decoded, "decoded");
   for (int l = 0; l < c->layers && c->relation == DKHO_KURAMOTO; l++) {
     tape_name(t, net->tau[l], "%d.tau", l);
     for (int k = 0; k < c->degrees; k++) {
       tape_name(t, net->z[l][k], "%d.z.%d", l, k);
+      tape_name(t, net->drive[l][k], "%d.drive.%d", l, k);
+      tape_name(t, net->gate[l][k], "%d.gate.%d", l, k);
+      tape_name(t, net->lag[l][k], "%d.lag.%d", l, k);
       tape_name(t, net->sigma[l][k], "%d.sigma.%d", l, k);
       for (int r = 0; r < c->substeps; r++) {
         tape_name(t, net->up[l][r][k], "%d.%d.up.%d", l, r, k);
         tape_name(t, net->down[l][r][k], "%d.%d.down.%d", l, r, k);
+        tape_name(t, net->theta[l][r + 1][k], "%d.%d.theta.%d", l, r, k);
       }
     }
   }

@@ -64,8 +64,8 @@ static controls layer_controls(recorder *r, int l, const var *z) {
   for (int k = 0; k < r->f->degrees; k++) {
     r->net->sigma[l][k] = c.sigma[k] = op_slice(t, sigma, 0, 1, k, k + 1);
     r->net->drive[l][k] = c.drive[k] = map(r, l, "drive", k, z[k]);
-    c.gate[k] = map(r, l, "gate", k, z[k]);
-    c.lag[k] = map(r, l, "lag", k, z[k]);
+    r->net->gate[l][k] = c.gate[k] = map(r, l, "gate", k, z[k]);
+    r->net->lag[l][k] = c.lag[k] = map(r, l, "lag", k, z[k]);
   }
   return c;
 }
@@ -270,7 +270,7 @@ dkho_status dkho_record(const dkho_config *f, const dec *metric, const geometry 
       phase_layer(&r, l, z, z0, theta);
     memcpy(net->z[l + 1], z, sizeof z);
   }
-  net->local = decode(&r, z, theta);
+  net->local = net->decoded = decode(&r, z, theta);
   synthesise(f, g, t, net);
   judge_output(f, g, t, net);
   return t->status;
