@@ -141,7 +141,12 @@ static void print_cost(const json_t *cost) {
   const json_t *classical = json_object_get(cost, "classical"), *even = json_object_get(cost, "break_even_solves");
   printf("seconds per sample, %d threads: model %.4g", (int)json_integer_value(json_object_get(cost, "threads")),
          json_number_value(json_object_get(cost, "learned_seconds_per_sample")));
-  if (classical)
+  if (json_is_object(classical) && json_number_value(json_object_get(classical, "setup_seconds")) == 0)
+    printf(", classical solver %.4g (as given with the data)",
+           json_number_value(json_object_get(classical, "seconds_per_sample")));
+  else if (!json_is_object(classical))
+    printf(", classical solver unknown (\"classical_seconds\" of an import specification tells it)");
+  else
     printf(", classical solver %.4g (after %.3g s of set-up)",
            json_number_value(json_object_get(classical, "seconds_per_sample")),
            json_number_value(json_object_get(classical, "setup_seconds")));

@@ -53,6 +53,15 @@ static void print_dataset(const json_t *d) {
            (long long)json_integer_value(json_object_get(f, "degree")),
            (long long)json_integer_value(json_object_get(f, "channels")));
   }
+  json_array_foreach(json_object_get(d, "known"), i, f) {
+    char *label = json_dumps(json_object_get(f, "label"), JSON_COMPACT);
+    char *value = json_dumps(json_object_get(f, "value"), JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
+    const char *field = json_text(f, json_object_get(f, "input") ? "input" : "global");
+    printf("  %-20s %s on %s is %s\n", i ? "" : "known", json_text(f, "target"), label ? label : "",
+           value ? value : field);
+    free(label);
+    free(value);
+  }
   const char *notes = json_text(json_object_get(d, "params"), "notes");
   if (notes[0]) printf("  notes: %s\n", notes);
 }

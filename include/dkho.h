@@ -261,7 +261,7 @@ DKHO_API dkho_status dkho_compatibility(const char *lower, const char *upper, co
 /* Baselines and cost of a run, as JSON: {"target", "rows": [{"name", "what", "metrics"}, …], "cost"}: trivial predictors
  * and linear regression on the same training samples, evaluated on the test split by the target's metrics; time per sample of
  * the classical solver and of the model with these threads, and the number of solves after which training has paid for itself
- * (or "never"). */
+ * (or "never", or "unknown" when nobody said what a solve of imported data takes). */
 DKHO_API dkho_status dkho_honesty(const char *run, const char *data, int threads, char **json);
 /* The phase diagnostic on the test split: whether the corrections that a model's relation makes are large where the reference
  * field is. JSON: {"score", "degree", "q", "adjacency", "instances", "population": {"rho": [mean, deviation], "dice", "lift",

@@ -34,5 +34,7 @@ dkho_status api_import_get(mesh_report *r, const st_file *f, const cx *c);
 int api_is_container(const char *path);
 /* What a field is, on this complex. */
 void api_field_info(const data_field *f, const cx *c, dkho_field_info *out);
+/* The given values of a model's data set, as JSON. */
+json_t *api_known_json(const dkho_model *m);
 
 #endif

@@ -127,10 +127,10 @@ static dkho_status describe_dataset(const char *path, json_t **out) {
   const data_info *info = dataset_info(d);
   char hash[33];
   st_hash(dataset_file(d), hash);
-  *out = json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:s, s:o?}", "kind", "dataset", "problem", info->problem,
-                   "generator", info->generator, "seed", (json_int_t)info->seed, "samples",
+  *out = json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:s, s:o?, s:o}", "kind", "dataset", "problem",
+                   info->problem, "generator", info->generator, "seed", (json_int_t)info->seed, "samples",
                    (json_int_t)dataset_samples(d), "splits", splits, "simplices", complexes, "fields", fields, "hash",
-                   hash, "params", json_loads(info->params, 0, NULL));
+                   hash, "params", json_loads(info->params, 0, NULL), "known", dataset_known_json(d));
   dataset_free(d);
   return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
 }
@@ -167,6 +167,7 @@ static dkho_status add_fields(const char *path, json_t *out) {
     if (used < sizeof command) snprintf(command + used, sizeof command - used, " -o %s.npy", f.name);
   }
   json_object_set_new(out, "example", json_string(command));
+  json_object_set_new(out, "known", api_known_json(m));
   dkho_model_free(m);
   return DKHO_OK;
 }

@@ -91,6 +91,10 @@ dkho_status dkho_model_load(dkho_model **out, const char *path) {
   return s;
 }
 
+json_t *api_known_json(const dkho_model *m) {
+  return known_json(m->o->spec.knowns, m->o->spec.known);
+}
+
 dkho_status dkho_model_list(char **json) {
   *json = NULL;
   return api_json(model_list_json(), json);

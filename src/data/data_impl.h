@@ -21,6 +21,7 @@ typedef struct data_part {
   double **fixed;               /* per field: static values, or NULL */
   double *harmonic[CX_DEGREES]; /* row-major */
   int64_t harmonics[CX_DEGREES];
+  known_rows *known; /* per field, once samples came; only targets have any */
 } data_part;
 
 struct dataset_writer {

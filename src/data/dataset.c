@@ -386,6 +386,21 @@ const double *dataset_harmonic(const dataset *d, int ci, int degree, int64_t *co
   return t ? t->data : NULL;
 }
 
+json_t *dataset_known_json(const dataset *d) {
+  return known_json(d->spec.knowns, d->spec.known);
+}
+
+dkho_status dataset_known(const dataset *d, int target, int ci, known_rows *out) {
+  cx *own = NULL;
+  *out = (known_rows){0};
+  if (!d->spec.knowns) return DKHO_OK;
+  if (ci) TRY(dataset_load_cx(d, ci, &own));
+  dkho_status s =
+      known_find(out, own ? own : d->c, d->spec.fields, d->spec.field, target, d->spec.knowns, d->spec.known);
+  cx_free(own);
+  return s;
+}
+
 const int64_t *dataset_split(const dataset *d, data_split s, int64_t *count) {
   *count = d->splits[s];
   return d->split[s];

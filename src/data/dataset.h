@@ -4,6 +4,7 @@
 #define DATA_DATASET_H
 
 #include "data/features.h"
+#include "data/known.h"
 
 typedef enum { DATA_TRAIN, DATA_VAL, DATA_TEST, DATA_SPLITS } data_split;
 const char *data_split_name(data_split s); /* "train", "val", "test" */
@@ -44,6 +45,8 @@ dkho_status dataset_put_static(dataset_writer *w, int ci, const char *name, cons
 dkho_status dataset_put_harmonic(dataset_writer *w, int ci, int degree, int64_t count, const double *columns);
 dkho_status dataset_put_table(dataset_writer *w, const feat_table *t);
 dkho_status dataset_put_recipe(dataset_writer *w, const data_recipe *r);
+/* Given values of a target, before the first sample; those appended must agree with them. */
+dkho_status dataset_put_known(dataset_writer *w, const data_known *k);
 /* The next `count` samples, all on one complex; complexes in ascending order. block[i] belongs to the i-th field that
  * is not static: floats [count, n, channels] for inputs and targets, doubles [count, channels] for globals. Values that
  * are not finite are refused. */
@@ -100,6 +103,9 @@ const double *dataset_harmonic(const dataset *d, int ci, int degree, int64_t *co
 const int64_t *dataset_split(const dataset *d, data_split s, int64_t *count); /* ascending */
 const feat_table *dataset_table(const dataset *d);
 const data_recipe *dataset_recipe(const dataset *d, const char *target); /* NULL when there is none */
+json_t *dataset_known_json(const dataset *d);                            /* as in its file; NULL: no memory */
+/* The rows of a target whose values are given, on a complex; to be freed by known_free. */
+dkho_status dataset_known(const dataset *d, int target, int ci, known_rows *out);
 
 /* The descriptors compiled for the first complex. */
 dkho_status dataset_features(features **out, const dataset *d, feat_profile profile, int modes);

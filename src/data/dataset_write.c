@@ -76,6 +76,8 @@ dkho_status dataset_create(dataset_writer **out, const char *path, int force, co
 void dataset_abort(dataset_writer *w) {
   if (!w) return;
   for (int i = 0; w->spool && i < w->spec.fields; i++) spool_close(&w->spool[i]);
+  for (int ci = 0; ci < w->spec.complexes; ci++)
+    for (int i = 0; w->part[ci].known && i < w->spec.fields; i++) known_free(&w->part[ci].known[i]);
   lock_release(&w->owned);
   arena_free(&w->mem);
   mem_free(w);
@@ -198,11 +200,62 @@ dkho_status dataset_put_recipe(dataset_writer *w, const data_recipe *r) {
   return DKHO_OK;
 }
 
+dkho_status dataset_put_known(dataset_writer *w, const data_known *k) {
+  assert(!w->spooling);
+  data_spec *s = &w->spec;
+  data_known *fresh = grow(&w->mem, s->known, s->knowns, sizeof *fresh);
+  if (!fresh) return DKHO_E_MEMORY;
+  s->known = fresh;
+  TRY(known_copy(&w->mem, k, &fresh[s->knowns]));
+  s->knowns++;
+  return DKHO_OK;
+}
+
+/* Which rows are given, on every complex. */
+static dkho_status find_known(dataset_writer *w) {
+  const data_spec *s = &w->spec;
+  for (int ci = 0; s->knowns && ci < s->complexes; ci++) {
+    data_part *p = &w->part[ci];
+    if (!ARENA_NEW(&w->mem, p->known, s->fields)) return DKHO_E_MEMORY;
+    for (int i = 0; i < s->fields; i++)
+      if (s->field[i].role == DATA_TARGET)
+        TRY(known_find(&p->known[i], p->c, s->fields, s->field, i, s->knowns, s->known));
+  }
+  return DKHO_OK;
+}
+
+/* The targets of a block hold what is said of them. */
+static dkho_status check_known(const dataset_writer *w, int ci, int64_t count, const void *const *block) {
+  const data_spec *spec = &w->spec;
+  const data_part *p = &w->part[ci];
+  const float *in[DATA_FIELDS_MAX];
+  const double *global[DATA_FIELDS_MAX];
+  for (int64_t s = 0; p->known && s < count; s++) {
+    int b = 0, ins = 0, globals = 0;
+    for (int i = 0; i < spec->fields; i++) {
+      if (spec->field[i].role == DATA_STATIC) continue;
+      int64_t at = s * data_extent(w, i, ci);
+      if (spec->field[i].role == DATA_INPUT) in[ins++] = (const float *)block[b] + at;
+      if (spec->field[i].role == DATA_GLOBAL) global[globals++] = (const double *)block[b] + at;
+      b++;
+    }
+    for (int i = b = 0; i < spec->fields; i++) {
+      if (spec->field[i].role == DATA_STATIC) continue;
+      if (p->known[i].count)
+        TRY(known_agree(&p->known[i], p->c, &spec->field[i], w->total + s, in, global,
+                        (const float *)block[b] + s * data_extent(w, i, ci)));
+      b++;
+    }
+  }
+  return DKHO_OK;
+}
+
 /* The declarations are complete: check them before any sample is computed in vain. */
 static dkho_status start(dataset_writer *w) {
   if (w->spec.complexes == 0) return fail(DKHO_E_INPUT, "%s: a data set needs a complex", w->path);
   if (!w->table_set) return fail(DKHO_E_INPUT, "%s: a data set needs a table of descriptors", w->path);
   dkho_status s = spec_check(&w->spec, w->part[0].c->dim);
+  if (s == DKHO_OK) s = find_known(w);
   if (s != DKHO_OK) return fail_prefix(s, "%s", w->path);
   spool *list;
   if (!ARENA_NEW(&w->mem, list, w->spec.fields)) return DKHO_E_MEMORY;
@@ -236,6 +289,7 @@ dkho_status dataset_append(dataset_writer *w, int ci, int64_t count, const void 
     TRY(finite_block(w, f, per, count, block[b]));
     TRY(spool_write(&w->spool[i], block[b++], (size_t)(per * count) * data_width(f)));
   }
+  TRY(check_known(w, ci, count, block));
   w->spec.samples[ci] += count;
   w->total += count;
   return DKHO_OK;

@@ -15,15 +15,24 @@ char *import_path(importer *m, const char *name) {
 }
 
 static dkho_status load_json(importer *m) {
-  static const char *const keys[] = {"problem", "mesh",  "labels",    "fields",   "split",
-                                     "seed",    "modes", "heat_step", "features", "recipes"};
+  static const char *const keys[] = {"problem", "mesh",      "labels",   "fields",  "split", "seed",
+                                     "modes",   "heat_step", "features", "recipes", "known", "classical_seconds"};
   file_map map;
   json_error_t e;
   TRY(file_map_open(&map, m->spec));
   m->root = json_loadb((const char *)map.bytes, map.size, JSON_REJECT_DUPLICATES, &e);
   file_map_close(&map);
   if (!m->root) return fail(DKHO_E_FORMAT, "%s: not JSON: line %d: %.100s", m->spec, e.line, e.text);
-  return spec_keys(m->root, "import", 10, keys);
+  return spec_keys(m->root, "import", 12, keys);
+}
+
+/* What the user's solver takes for a sample: kept with the rest of the specification, for comparisons of cost. */
+static dkho_status check_classical(importer *m) {
+  double seconds;
+  if (!json_object_get(m->root, "classical_seconds")) return DKHO_OK;
+  TRY(spec_number(m->root, "import", "classical_seconds", NULL, &seconds));
+  return seconds > 0 ? DKHO_OK
+                     : fail(DKHO_E_FORMAT, "import.classical_seconds: found %g, expected a positive number", seconds);
 }
 
 static dkho_status put_info(importer *m, const char *path, int force, int64_t seed, dataset_writer **w) {
@@ -108,6 +117,14 @@ static dkho_status put_recipes(importer *m, dataset_writer *w) {
   return DKHO_OK;
 }
 
+static dkho_status put_known(importer *m, dataset_writer *w) {
+  int count;
+  data_known *list;
+  TRY(known_read(m->root, "import", &m->mem, &count, &list));
+  for (int i = 0; i < count; i++) TRY(dataset_put_known(w, &list[i]));
+  return DKHO_OK;
+}
+
 static dkho_status split_list(importer *m, dataset_writer *w, json_t *list, data_split s) {
   int64_t *sample, n = (int64_t)json_array_size(list);
   if (!ARENA_NEW(&m->mem, sample, n + 1)) return DKHO_E_MEMORY;
@@ -157,6 +174,7 @@ static dkho_status run(importer *m, const char *path, int force, dataset_writer 
   TRY(spec_int(m->root, "import", "seed", &fixed_seed, 0, INT64_MAX, &seed));
   TRY(spec_int(m->root, "import", "modes", &modes, 1, DATA_CHANNELS_MAX, &count));
   m->modes = (int)count;
+  TRY(check_classical(m));
   TRY(put_info(m, path, force, seed, w));
   TRY(import_mesh(m));
   m->top = m->c->dim < 2 ? m->c->dim : 2;
@@ -170,6 +188,7 @@ static dkho_status run(importer *m, const char *path, int force, dataset_writer 
   TRY(put_harmonic(m, *w));
   TRY(put_table(m, *w));
   TRY(put_recipes(m, *w));
+  TRY(put_known(m, *w));
   TRY(import_samples(m, *w));
   return put_splits(m, *w, seed);
 }

@@ -65,6 +65,7 @@ dkho_status spec_write(const data_spec *s, arena *mem, char **out) {
   json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "version", DATA_VERSION, "problem", s->info.problem,
                            "provenance", provenance_json(s), "complexes", complexes, "fields", fields, "features",
                            table_json(&s->table), "recipes", recipes);
+  if (root && s->knowns) json_object_set_new(root, "known", known_json(s->knowns, s->known));
   char *dump = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(root);
   if (!dump) return fail(DKHO_E_INPUT, "description of the data set: text that is not UTF-8, or no memory");
@@ -149,20 +150,22 @@ static dkho_status read_lists(json_t *root, data_spec *out, arena *mem) {
 }
 
 dkho_status spec_read(data_spec *out, arena *mem, const char *text) {
-  static const char *const keys[] = {"version", "problem", "provenance", "complexes", "fields", "features", "recipes"};
+  static const char *const keys[] = {"version", "problem",  "provenance", "complexes",
+                                     "fields",  "features", "recipes",    "known"};
   *out = (data_spec){0};
   json_error_t e;
   json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &e);
   if (!root) return fail(DKHO_E_FORMAT, "not JSON: line %d: %.100s", e.line, e.text);
   dkho_status s;
   int64_t version;
-  TRY_GOTO(spec_keys(root, "dataset", 7, keys));
+  TRY_GOTO(spec_keys(root, "dataset", 8, keys));
   TRY_GOTO(spec_int(root, "dataset", "version", NULL, DATA_VERSION, DATA_VERSION, &version));
   TRY_GOTO(spec_text(root, "dataset", "problem", NULL, mem, &out->info.problem));
   TRY_GOTO(read_provenance(json_object_get(root, "provenance"), out, mem));
   TRY_GOTO(read_complexes(root, out, mem));
   TRY_GOTO(read_lists(root, out, mem));
   TRY_GOTO(spec_table(json_object_get(root, "features"), "features", mem, &out->table));
+  TRY_GOTO(known_read(root, "dataset", mem, &out->knowns, &out->known));
 done:
   json_decref(root);
   return s;
@@ -225,5 +228,6 @@ dkho_status spec_check(const data_spec *s, int dim) {
   }
   if (targets == 0) return fail(DKHO_E_INPUT, "no field is a target");
   for (int i = 0; i < s->recipes; i++) TRY(check_recipe(s, i));
+  for (int i = 0; i < s->knowns; i++) TRY(known_check(&s->known[i], i, s->fields, s->field));
   return feat_check(&s->table, dim, s->fields, s->field);
 }

@@ -3,6 +3,7 @@
 #define DATA_SPEC_H
 
 #include "data/dataset.h"
+#include "data/known.h"
 
 #include <jansson.h>
 
@@ -19,6 +20,8 @@ typedef struct data_spec {
   feat_table table;
   int recipes;
   data_recipe *recipe;
+  int knowns;
+  data_known *known;
 } data_spec;
 
 /* Text from mem. info.params is known to be a JSON object. */

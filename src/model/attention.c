@@ -129,7 +129,7 @@ static dkho_status attention_record(const model_setup *s, const model_view *v, t
   }
   x = block_norm(t, "norm", op_slice(t, x, first, first + v->c->n[s->target], 0, model_int(s, OPT_WIDTH)));
   x = op_fn(t, FN_GELU, block_affine(t, "head1", 1, &x));
-  block_finish(s, t, block_affine(t, "head2", 1, &x), net);
+  block_finish(s, v, t, block_affine(t, "head2", 1, &x), net);
   return t->status;
 }
 

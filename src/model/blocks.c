@@ -31,8 +31,8 @@ var block_feature(const model_setup *s, const model_view *v, tape *t, int k, mod
   return net->feature[k] = tape_input(t, v->c->n[k], s->features[k]);
 }
 
-void block_finish(const model_setup *s, tape *t, var predicted, model_net *net) {
-  net->predicted = predicted;
+void block_finish(const model_setup *s, const model_view *v, tape *t, var predicted, model_net *net) {
+  net->predicted = predicted = geometry_impose(v->g, t, predicted, &net->given);
   if (t->status != DKHO_OK) return;
   tape_keep(t, predicted);
   net->target = tape_input(t, t->var[predicted].rows, t->var[predicted].cols);

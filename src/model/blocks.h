@@ -15,7 +15,7 @@ var block_norm(tape *t, const char *name, var x);
 /* The input F_k of a model, noted in the net. */
 var block_feature(const model_setup *s, const model_view *v, tape *t, int k, model_net *net);
 /* Ends a recording: the prediction, the target and the relative error between them. */
-void block_finish(const model_setup *s, tape *t, var predicted, model_net *net);
+void block_finish(const model_setup *s, const model_view *v, tape *t, var predicted, model_net *net);
 
 /* How the published networks meet a complex. Plane: a learned map narrows the vertex channels, grids are two-dimensional over
  * (x, y). Surface and volume: raw coordinates stand beside the channels, grids are three-dimensional. Each has the published

@@ -65,7 +65,7 @@ static dkho_status deeponet_record(const model_setup *s, const model_view *v, ta
   if (f.form == FORM_PLANE) x = block_affine(t, "adapter", 1, &x);
   x = op_reshape(t, x, 1, s->n[0] * (f.form == FORM_PLANE ? 1 : s->features[0]));
   var y = op_contract(t, run_net(t, "branch", x), run_net(t, "trunk", points), tape_param(t, "bias"));
-  block_finish(s, t, y, net);
+  block_finish(s, v, t, y, net);
   return t->status;
 }
 

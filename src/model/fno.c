@@ -42,7 +42,7 @@ static dkho_status fno_record(const model_setup *s, const model_view *v, tape *t
   if (g.dim == 2) x = block_affine(t, "adapter", 1, &x);
   const var cells[2] = {op_sparse(t, m.there, 0, x), m.occupied};
   var y = grid_net_record(&g, t, g.dim == 2 ? 1 : 2, cells);
-  block_finish(s, t, op_sparse(t, m.back, 0, y), net);
+  block_finish(s, v, t, op_sparse(t, m.back, 0, y), net);
   return t->status;
 }
 

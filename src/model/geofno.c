@@ -70,7 +70,7 @@ static dkho_status geofno_record(const model_setup *s, const model_view *v, tape
   f = g.dim == 2 ? op_nearest(t, f, GRID_POINTS, at) : op_splat(t, f, GRID_POINTS, at);
   f = op_sample(t, grid_layers_record(&g, t, f), GRID_POINTS, read);
   f = op_fn(t, FN_GELU, block_affine(t, "head1", 1, &f));
-  block_finish(s, t, block_affine(t, "head2", 1, &f), net);
+  block_finish(s, v, t, block_affine(t, "head2", 1, &f), net);
   return t->status;
 }
 

@@ -90,3 +90,16 @@ var geometry_delta(const geometry *g, tape *t, int k, var x) {
   if (x == VAR_NONE) return VAR_NONE;
   return g->delta[k] ? op_sparse(t, g->delta[k], 0, x) : op_sparse(t, g->d[k - 1], 1, x);
 }
+
+var geometry_impose(const geometry *g, tape *t, var x, var *values) {
+  *values = VAR_NONE;
+  if (t->status != DKHO_OK || !g || !g->givens) return x;
+  int64_t rows = t->var[x].rows, cols = t->var[x].cols;
+  real *mask;
+  if (!ARENA_NEW(&t->mem, mask, rows * cols)) return t->status = DKHO_E_MEMORY, VAR_NONE;
+  for (int64_t i = 0; i < rows * cols; i++) mask[i] = 1;
+  for (int64_t j = 0; j < g->givens; j++)
+    for (int64_t c = 0; c < cols; c++) mask[g->given[j] * cols + c] = 0;
+  *values = tape_input(t, rows, cols);
+  return op_axpy(t, 1, op_mul(t, x, tape_const(t, rows, cols, mask)), *values);
+}

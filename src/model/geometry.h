@@ -15,6 +15,8 @@ typedef struct geometry {
   int64_t beta;              /* 0: no basis */
   int degree;                /* of the basis */
   real *h, *mh;              /* H and M H, n[degree] × β row-major */
+  int64_t givens;            /* rows of the target whose values are given */
+  const int32_t *given;      /* which, ascending; borrowed */
   arena mem;
 } geometry;
 
@@ -25,5 +27,9 @@ void geometry_free(geometry *g);
 /* d_k x and δ_k x on the tape; VAR_NONE gives VAR_NONE. */
 var geometry_d(const geometry *g, tape *t, int k, var x);
 var geometry_delta(const geometry *g, tape *t, int k, var x);
+
+/* x with the given rows replaced: x ⊙ mask + *values, where *values [N × C] is a new input that holds the given values in their rows
+ * and zeros elsewhere. x itself, and VAR_NONE, when nothing is given. No gradient passes the replaced rows. */
+var geometry_impose(const geometry *g, tape *t, var x, var *values);
 
 #endif

@@ -84,11 +84,11 @@ static var gno_layer(tape *t, int l, int width, const sparse *near, var offset, 
 }
 
 /* The published comparison in training: the prediction, one component after the other, against the target as it is. */
-static void finish_published(const model_setup *s, tape *t, var y, model_net *net) {
+static void finish_published(const model_setup *s, const model_view *v, tape *t, var y, model_net *net) {
   int64_t rows = t->status == DKHO_OK ? t->var[y].rows : 0, count = rows * s->channels, *ptr = NULL;
   int32_t *col = NULL;
   double *val = NULL;
-  block_finish(s, t, y, net);
+  block_finish(s, v, t, y, net);
   if (t->status == DKHO_OK && MEM_NEW(ptr, count + 1) && MEM_NEW(col, count) && MEM_NEW(val, count)) {
     for (int64_t i = 0; i < count; i++) {
       ptr[i + 1] = i + 1;
@@ -97,7 +97,7 @@ static void finish_published(const model_setup *s, tape *t, var y, model_net *ne
     }
     const sparse *turn = block_sparse(t, count, count, ptr, col, val);
     if (turn) {
-      var flat = op_sparse(t, turn, 0, op_reshape(t, y, count, 1));
+      var flat = op_sparse(t, turn, 0, op_reshape(t, net->predicted, count, 1));
       net->loss = op_rel_l2(t, flat, op_reshape(t, net->target, count, 1), s->loss_eps);
     }
   } else if (t->status == DKHO_OK)
@@ -120,9 +120,9 @@ static dkho_status gno_record(const model_setup *s, const model_view *v, tape *t
   var y = op_fn(t, FN_GELU, block_pool(t, v->c, s->target, block_affine(t, "proj1", 1, &h)));
   y = block_affine(t, "proj2", 1, &y);
   if (model_int(s, OPT_BEHAVIOUR) && s->channels > 1)
-    finish_published(s, t, y, net);
+    finish_published(s, v, t, y, net);
   else
-    block_finish(s, t, y, net);
+    block_finish(s, v, t, y, net);
   return t->status;
 }
 

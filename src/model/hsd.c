@@ -193,7 +193,7 @@ static dkho_status hsd_record(const model_setup *s, const model_view *v, tape *t
   var code = enrich(&b, t, gained), hidden = record_gate(t, "gate2", record_gate(t, "gate1", code, 0), 1);
   var base = op_synthesis(t, b.basis[s->target], block_affine(t, "head", 1, &hidden), s->channels);
   var rest = record_residual(s, v, &b, t, net->feature[0], plane ? code : enrich(&b, t, c));
-  block_finish(s, t, op_axpy(t, 1, base, op_scale(t, tape_param(t, "scale"), rest)), net);
+  block_finish(s, v, t, op_axpy(t, 1, base, op_scale(t, tape_param(t, "scale"), rest)), net);
   add_loss_terms(s, t, base, rest, net);
   return t->status;
 }

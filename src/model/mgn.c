@@ -91,7 +91,7 @@ static dkho_status mgn_record(const model_setup *s, const model_view *v, tape *t
     x = op_axpy(t, 1, x, finish_net(t, n, block_affine(t, block_name(lin, "step%d.node.lin1", l), 2, both)));
   }
   var y = op_relu(t, 0, block_pool(t, v->c, s->target, block_affine(t, "dec1", 1, &x)));
-  block_finish(s, t, block_affine(t, "dec2", 1, &y), net);
+  block_finish(s, v, t, block_affine(t, "dec2", 1, &y), net);
   return t->status;
 }
 

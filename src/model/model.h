@@ -41,7 +41,8 @@ static inline int model_int(const model_setup *s, int row) {
  * carry names on the tape (tape_name). */
 typedef struct model_net {
   var feature[CX_DEGREES], summary, target; /* inputs: N_k × D_k, 1 × S, N_q × C */
-  var predicted, loss;                      /* N_q × C, 1 × 1 */
+  var given;           /* input: N_q × C, given values (geometry_impose); VAR_NONE: there are none */
+  var predicted, loss; /* N_q × C, 1 × 1 */
 } model_net;
 
 /* What a model's record function and its fast path see of one complex. Everything is borrowed. */
@@ -58,6 +59,7 @@ typedef struct model_sample {
   const real *varying[CX_DEGREES]; /* N_k × features_class_width(f, k, FEAT_CLASS_SAMPLE), row-major */
   const real *summary;             /* S, whether or not the model has a branch that reads it */
   const real *target;              /* training: N_q × C, scaled */
+  const real *given;               /* training: geometry's givens × C, scaled */
   real *out;                       /* predicting: N_q × C, scaled */
 } model_sample;
 
@@ -77,6 +79,7 @@ typedef struct model_fast {
   dkho_status (*predict)(void *fast, int count, const model_sample *sample);
   const char *(*kernels)(const void *fast); /* the instruction set */
   double (*work)(const void *fast);         /* multiply-adds of a sample: forward, or of a training step, by the mode */
+  int imposes; /* 1: it trains with given values (model_sample's given); 0: data with such values go by the tape */
 } model_fast;
 
 /* A named setting of options: "large" is "h=64 c=4". */

@@ -84,7 +84,7 @@ static dkho_status tno_record(const model_setup *s, const model_view *v, tape *t
     for (int r = 0; r < s->degrees; r++) next[r] = tno_layer(s, v, t, l, r, x);
     for (int r = 0; r < s->degrees; r++) x[r] = next[r];
   }
-  block_finish(s, t, block_affine(t, block_name(n, "head%d", s->target), 1, &x[s->target]), net);
+  block_finish(s, v, t, block_affine(t, block_name(n, "head%d", s->target), 1, &x[s->target]), net);
   return t->status;
 }
 

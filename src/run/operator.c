@@ -28,6 +28,17 @@ int64_t operator_extent(const neural_operator *o, const complex_view *v) {
   return v->c->n[operator_target(o)->degree] * operator_target(o)->channels;
 }
 
+void operator_given(const neural_operator *o, const complex_view *v, const float *const *in,
+                    const double *const *global, int spread, real *out) {
+  const data_field *t = operator_target(o);
+  const known_rows *k = &v->known;
+  if (spread) memset(out, 0, (size_t)operator_extent(o, v) * sizeof *out);
+  for (int64_t i = 0; i < k->count * k->channels; i++) {
+    int64_t at = spread ? (int64_t)k->row[i / k->channels] * k->channels + i % k->channels : i;
+    out[at] = (real)(((double)known_value(k, i, in, global) - t->shift) / t->scale);
+  }
+}
+
 /* Widths and counts from the first complex. */
 static dkho_status fill_setup(neural_operator *o, const complex_view *v) {
   model_setup *m = &o->setup;

@@ -20,6 +20,7 @@ typedef struct complex_view {
   dec *metric; /* owned, as all below */
   geometry *g;
   features *f;
+  known_rows known; /* given values of the target */
   tape *t;
   model_net net;
   int holders;   /* of the cache: not let go while > 0 */
@@ -80,6 +81,10 @@ void operator_release(const neural_operator *o, const complex_view *v);
 const data_field *operator_target(const neural_operator *o);
 /* Numbers of an output field on a complex: N_q · C. */
 int64_t operator_extent(const neural_operator *o, const complex_view *v);
+/* The given values of a sample, scaled as its target is: one row after the other (spread 0), or each in its place of a field whose
+ * other rows are zero. */
+void operator_given(const neural_operator *o, const complex_view *v, const float *const *in,
+                    const double *const *global, int spread, real *out);
 
 /* What decides the number of parameters, known without a complex or arrays. All borrowed. */
 typedef struct operator_place {

@@ -88,6 +88,8 @@ static dkho_status fill_lane(void *ctx, const lane *l, int64_t i) {
   for (int k = 0; k < r->o->setup.degrees; k++) out[k] = lane_input(l, net->feature[k]);
   features_eval(r->v->f, in, global, r->work[lane_index(l)], out, summary);
   real *head = net->summary == VAR_NONE ? NULL : lane_input(l, net->summary);
+  real *given = net->given == VAR_NONE ? NULL : lane_input(l, net->given);
+  if (given) operator_given(r->o, r->v, in, global, 1, given);
   if (head) memcpy(head, summary, (size_t)r->o->setup.summary * sizeof *head);
   return DKHO_OK;
 }

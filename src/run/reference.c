@@ -19,7 +19,8 @@ typedef struct comparison {
   pool *threads;
   int64_t trains, samples;
   const int64_t *train, *sample;
-  float *mean; /* of the training targets, on one complex */
+  float *mean;      /* of the training targets, on one complex */
+  known_rows known; /* given values, on one complex: fitted predictors get them as the model does */
   rotation *turned;
   float *chunk;
   references *out;
@@ -37,9 +38,17 @@ static void predict_zero(const comparison *h, int64_t sample, int64_t n, float *
   (void)h, (void)sample;
   memset(out, 0, (size_t)n * sizeof *out);
 }
+/* Given values in the prediction of a sample. */
+static void impose_known(const comparison *h, int64_t sample, float *out) {
+  const float *in[DATA_FIELDS_MAX];
+  const double *global[DATA_FIELDS_MAX];
+  if (!h->known.count) return;
+  dataset_inputs(h->d, sample, in, global);
+  known_impose(&h->known, in, global, out);
+}
 static void predict_mean(const comparison *h, int64_t sample, int64_t n, float *out) {
-  (void)sample;
   memcpy(out, h->mean, (size_t)n * sizeof *out);
+  impose_known(h, sample, out);
 }
 static void predict_start(const comparison *h, int64_t sample, int64_t n, float *out) {
   memcpy(out, dataset_value(h->d, h->start, sample), (size_t)n * sizeof *out);
@@ -95,6 +104,7 @@ static dkho_status fit_ridge(comparison *h, const ridge *r, ridge_kernel kernel,
   scorer *scores = NULL;
   TRY(ridge_choose(r, h->target, kernel, vals, val, &fit));
   TRY(ridge_predict(r, h->target, &fit, h->samples, h->sample, prediction));
+  for (int64_t i = 0; i < h->samples; i++) impose_known(h, h->sample[i], prediction + i * target_extent(h, 0));
   TRY(scorer_create(&scores, h->d, h->target, h->list, h->samples, h->threads));
   dkho_status s = scorer_take(scores, 0, h->samples, h->sample, prediction);
   if (s == DKHO_OK) s = add_row(h, regressions[kernel].name, regressions[kernel].what, scores);
@@ -148,6 +158,7 @@ static dkho_status all_rows(comparison *h) {
   if (!ARENA_NEW(&h->mem, h->chunk, CHUNK * widest) || !ARENA_NEW(&h->mem, h->mean, widest)) return DKHO_E_MEMORY;
   TRY(score_predictor(h, "zero", "zero everywhere", predict_zero));
   if (one) {
+    TRY(dataset_known(h->d, h->target, 0, &h->known));
     TRY(find_mean(h));
     TRY(score_predictor(h, "mean", "mean of the training targets", predict_mean));
   }
@@ -178,6 +189,7 @@ dkho_status reference_rows(const dataset *d, int target, const char *list, int64
   dkho_status s = all_rows(&h);
   report_progress("rows to compare with", 1, 1, NULL);
   rotation_free(h.turned);
+  known_free(&h.known);
   arena_free(&h.mem);
   if (s != DKHO_OK) references_free(out);
   return s;

@@ -11,6 +11,7 @@ enum { SLOTS = 16 }; /* samples in flight on the fast path; a longer batch goes 
 /* One sample of a round, as the fast path takes it. */
 typedef struct slot {
   real *varying[CX_DEGREES], *summary, *field; /* field: the scaled target, or the output */
+  real *given;                                 /* scaled values of the given rows */
 } slot;
 
 /* Everything whose size depends on the complex. */
@@ -47,10 +48,16 @@ static void scale_target(const runner *r, int64_t i, real *y) {
   for (int64_t n = extent(r), j = 0; j < n; j++) y[j] = (real)(((double)raw[j] - t->shift) / t->scale);
 }
 
+/* In physical units given values are put in last, so that they come out as they went in. */
 static void unscale_output(const runner *r, int64_t i, const real *y) {
   const data_field *t = operator_target(r->o);
   float *out = r->now->out(r->now->ctx, i);
+  const float *in[DATA_FIELDS_MAX];
+  const double *global[DATA_FIELDS_MAX];
   for (int64_t n = extent(r), j = 0; j < n; j++) out[j] = (float)((double)y[j] * t->scale + t->shift);
+  if (!r->at.v->known.count) return;
+  r->now->inputs(r->now->ctx, i, in, global);
+  known_impose(&r->at.v->known, in, global, out);
 }
 
 /* ---- the tape ---- */
@@ -62,12 +69,14 @@ static dkho_status fill_lane(void *ctx, const lane *l, int64_t i) {
   const float *in[DATA_FIELDS_MAX];
   const double *global[DATA_FIELDS_MAX];
   real *out[CX_DEGREES] = {0}, *summary = r->at.summary[lane_index(l)], *head, *y;
+  real *given = net->given == VAR_NONE ? NULL : lane_input(l, net->given);
   r->now->inputs(r->now->ctx, i, in, global);
   for (int k = 0; k < r->o->setup.degrees; k++)
     if (net->feature[k] != VAR_NONE) out[k] = lane_input(l, net->feature[k]);
   features_eval(r->at.v->f, in, global, r->at.work[lane_index(l)], out, summary);
   if (net->summary != VAR_NONE && (head = lane_input(l, net->summary)))
     memcpy(head, summary, (size_t)r->o->setup.summary * sizeof *head);
+  if (given) operator_given(r->o, r->at.v, in, global, 1, given);
   if (r->now->target && (y = lane_input(l, net->target))) scale_target(r, i, y);
   return DKHO_OK;
 }
@@ -99,6 +108,8 @@ static dkho_status make_slot(runner *r, slot *s) {
   for (int k = 0; k < r->o->setup.degrees; k++)
     if (!ARENA_NEW(&r->at.mem, s->varying[k], r->at.v->c->n[k] * features_class_width(f, k, FEAT_CLASS_SAMPLE)))
       return DKHO_E_MEMORY;
+  if (!ARENA_NEW(&r->at.mem, s->given, r->at.v->known.count * operator_target(r->o)->channels + 1))
+    return DKHO_E_MEMORY;
   return ARENA_NEW(&r->at.mem, s->summary, features_summary_width(f) + 1) && ARENA_NEW(&r->at.mem, s->field, extent(r))
              ? DKHO_OK
              : DKHO_E_MEMORY;
@@ -119,6 +130,7 @@ static dkho_status describe_sample(void *ctx, size_t task, int worker) {
   const double *global[DATA_FIELDS_MAX];
   r->now->inputs(r->now->ctx, r->first + (int64_t)task, in, global);
   features_eval_sample(r->at.v->f, in, global, r->at.work[worker], s->varying, s->summary);
+  operator_given(r->o, r->at.v, in, global, 0, s->given);
   if (r->now->target) scale_target(r, r->first + (int64_t)task, s->field);
   return DKHO_OK;
 }
@@ -130,7 +142,7 @@ static dkho_status next_round(runner *r, int *count, model_sample *sample) {
   TRY(pool_run(r->threads, (size_t)*count, describe_sample, r));
   for (int i = 0; i < *count; i++) {
     const slot *s = &r->at.slot[i];
-    sample[i] = (model_sample){.summary = s->summary, .target = s->field, .out = s->field};
+    sample[i] = (model_sample){.summary = s->summary, .target = s->field, .given = s->given, .out = s->field};
     sample[i].number = r->now->sample ? r->now->sample[r->first + i] : r->first + i;
     for (int k = 0; k < CX_DEGREES; k++) sample[i].varying[k] = s->varying[k];
   }
@@ -199,6 +211,7 @@ static dkho_status choose_path(runner *r) {
   if (name && !tape_wanted && strcmp(name, "fused") != 0)
     return fail(DKHO_E_INPUT, "DKHO_ENGINE: found '%.40s', expected fused or tape", name);
   r->path = path && !tape_wanted && path->serves(&r->o->setup, r->at.v->f) ? path : NULL;
+  if (r->path && r->at.v->known.count && !path->imposes) r->path = NULL;
   return DKHO_OK;
 }
 

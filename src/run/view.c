@@ -17,6 +17,7 @@ static void view_free(complex_view *v) {
   tape_free(v->t);
   features_free(v->f);
   geometry_free(v->g);
+  known_free(&v->known);
   dec_free(v->metric);
   cx_free(v->own);
   mem_free(v);
@@ -115,6 +116,8 @@ static dkho_status view_fill(const neural_operator *o, complex_view *v, int64_t 
   dkho_status s = geometry_create(&v->g, v->metric, o->setup.degrees - 1, degree, basis.count ? &basis : NULL);
   dec_basis_free(&basis);
   TRY(s);
+  TRY(known_find(&v->known, v->c, o->spec.fields, o->spec.field, o->target, o->spec.knowns, o->spec.known));
+  v->g->givens = v->known.count, v->g->given = v->known.row;
   return view_features(o, v);
 }
 

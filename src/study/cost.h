@@ -8,7 +8,8 @@
  * NULL when no benchmark of ours made them. */
 dkho_status cost_classical(const dataset *d, pool *threads, json_t **out);
 /* {"threads", "learned_seconds_per_sample", "classical", "training_seconds", "break_even_solves": a number of samples after which
- * training and the solves that made the data have paid for themselves, or "never"}. classical may be NULL; it is referenced. */
+ * training and the solves that made the data have paid for themselves, or "never",
+ * or "unknown" without the time of a classical solve or of the training}. classical may be NULL (null in the result); it is referenced. */
 dkho_status cost_compare(const opened *r, const char *run, json_t *classical, json_t **out);
 /* {"target", "rows": references_json, "cost": cost_compare} of a run. */
 dkho_status cost_and_rows(const char *run, const char *data, int threads, json_t **out);

@@ -88,10 +88,12 @@ def import_dataset(spec: Path, path: Path, *, force: bool = False) -> Dataset:
 def make_dataset(path: Path, mesh: Complex, *, inputs: Mapping[str, tuple[int, Any]], targets: Mapping[str, tuple[int, Any]],
                  globals: Mapping[str, Any] | None = None, statics: Mapping[str, tuple[int, Any]] | None = None,
                  split: Mapping[str, Any] | None = None, seed: int = 42, name: str = "own", modes: int | None = None,
-                 recipes: Any = None, force: bool = False) -> Dataset:
+                 recipes: Any = None, known: Any = None, classical_seconds: float | None = None, force: bool = False) -> Dataset:
     """A data set of a mesh and arrays. inputs and targets: name → (degree, samples × N_k or samples × N_k × channels); statics without
     the axis of samples; globals: name → samples or samples × channels. split: fractions or lists of sample numbers under "train",
-    "val" and "test" (80, 10 and 10 % by default)."""
+    "val" and "test" (80, 10 and 10 % by default). known: values of targets that are given, as in docs/FORMATS.md, for example
+    [{"target": "T", "label": "rim", "value": 0}]: predictions repeat them exactly. classical_seconds: what your own solver takes for a
+    sample; `Run.compare` uses it."""
     spec: dict[str, Any] = {"problem": name, "mesh": "mesh.st", "fields": [], "seed": seed,
                             "split": {k: v if np.isscalar(v) else [int(i) for i in v] for k, v in
                                       (split or {"train": 0.8, "val": 0.1, "test": 0.1}).items()}}
@@ -99,6 +101,10 @@ def make_dataset(path: Path, mesh: Complex, *, inputs: Mapping[str, tuple[int, A
         spec["modes"] = modes
     if recipes is not None:
         spec["recipes"] = recipes
+    if known is not None:
+        spec["known"] = known
+    if classical_seconds is not None:
+        spec["classical_seconds"] = classical_seconds
     with tempfile.TemporaryDirectory(prefix="dkho-") as folder:
         mesh.save(FilePath(folder) / "mesh.st")
         fields = [("input", inputs), ("target", targets), ("static", statics or {}),

@@ -70,6 +70,7 @@ dkho_status dkho_declare(const dkho_config *cfg, params *p);
  * diagnostics: tape_keep them before making a predicting engine. */
 typedef struct dkho_net {
   var feature[CX_DEGREES], summary, target; /* inputs: N_k × D_k, 1 × S, N_q × C */
+  var given;                                /* as in model_net */
   var predicted, loss;
   var decoded;                                                  /* ũ */
   var local, modes;                                             /* (I - H Hᵀ M) ũ and H harm(g) */

@@ -89,7 +89,7 @@ static void take_inputs(fast *f, int count, const model_sample *sample) {
 
 static dkho_status sample_loss(void *ctx, int i, const real *u, real *g_u) {
   fast *f = ctx;
-  head_loss(f->head, i, f->now[i].summary, u, f->now[i].target, f->weight, &f->loss[i], g_u);
+  head_loss(f->head, i, f->now[i].summary, u, f->now[i].target, f->now[i].given, f->weight, &f->loss[i], g_u);
   return DKHO_OK;
 }
 
@@ -127,4 +127,4 @@ static double fast_work(const void *v) {
 }
 
 const model_fast dkho_fast = {"fused",       fast_serves,  fast_create,  fast_destroy, fast_bind,
-                              fast_gradient, fast_predict, fast_kernels, fast_work};
+                              fast_gradient, fast_predict, fast_kernels, fast_work,    1};

@@ -25,6 +25,7 @@ struct head {
   int summary, wide; /* extents of the branch: S, h */
   double eps;
   const real *h, *mh; /* N_q × β, borrowed */
+  const geometry *g;  /* its given rows, borrowed */
   mlp_places at;
   const real *weights; /* borrowed */
   head_slot *slot;
@@ -70,7 +71,7 @@ dkho_status head_create(head **out, const dkho_config *cfg, const fused *f, cons
   h->f = f, h->n = g->n[cfg->target], h->channels = cfg->channels, h->eps = cfg->loss_eps;
   h->modes = cfg->variant == DKHO_NO_HARMONIC ? 0 : cfg->harmonic;
   h->summary = cfg->summary, h->wide = cfg->h;
-  h->h = g->h, h->mh = g->mh;
+  h->h = g->h, h->mh = g->mh, h->g = g;
   dkho_status s = create_sums(h, slots);
   if (s == DKHO_OK && h->modes) s = create_branch(h, p, slots);
   if (s == DKHO_OK)
@@ -190,18 +191,27 @@ static void gap_row(const head *h, int64_t i, const real *u, const real *y, doub
   }
 }
 
+/* Row j of `values` (NULL: zeros) into the j-th given row of u. */
+static void set_given_rows(const head *h, const real *values, real *u) {
+  for (int64_t j = 0; j < h->g->givens; j++)
+    for (int c = 0; c < h->channels; c++)
+      u[h->g->given[j] * h->channels + c] = values ? values[j * h->channels + c] : 0;
+}
+
 /* û stands in g_u until its cotangent (weight/(‖û - y‖ max(‖y‖, eps))) (û - y) takes its place; then the adjoint of the projection. */
-void head_loss(head *h, int slot, const real *summary, const real *u, const real *y, double weight, double *loss,
-               real *g_u) {
+void head_loss(head *h, int slot, const real *summary, const real *u, const real *y, const real *given, double weight,
+               double *loss, real *g_u) {
   int64_t n = h->n * h->channels;
   int outs = h->modes * h->channels;
   double norm[2];
   compose_output(h, slot, summary, u, g_u);
+  set_given_rows(h, given, g_u);
   sum_rows(h, slot, 2, gap_row, g_u, y, norm);
   double gap = norm[0], size = norm[1];
   double scale = fmax(sqrt(size), h->eps), slope = gap > 0 ? weight / (sqrt(gap) * scale) : 0;
   *loss = sqrt(gap) / scale;
   for (int64_t i = 0; i < n; i++) g_u[i] = (real)(slope * ((double)g_u[i] - (double)y[i]));
+  set_given_rows(h, NULL, g_u);
   if (!h->modes) return;
   double *g_m = h->slot[slot].g_m, *a = h->sums + (int64_t)slot * h->wide_sum;
   project(h, slot, h->h, g_u, g_m); /* m enters as H m, ũ as ũ - H (M H)ᵀ ũ */

@@ -17,9 +17,9 @@ void head_bind(head *h, const real *weights);
 
 /* u ← û, in place. Different slots may be used by different threads. */
 void head_predict(head *h, int slot, const real *summary, real *u);
-/* *loss ← the loss of û against y, g_u ← weight · ∂loss/∂ũ. What the branch's own gradient needs stays in the slot. */
-void head_loss(head *h, int slot, const real *summary, const real *u, const real *y, double weight, double *loss,
-               real *g_u);
+/* *loss ← the loss of û, with the given rows put in (givens × C, or NULL), against y; g_u ← weight · ∂loss/∂ũ. What the branch's own gradient needs stays in the slot. */
+void head_loss(head *h, int slot, const real *summary, const real *u, const real *y, const real *given, double weight,
+               double *loss, real *g_u);
 /* g += the branch's gradients of the slot, after head_loss with the same summary. */
 void head_collect(head *h, int slot, const real *summary, real *g);
 

@@ -98,6 +98,7 @@ static dkho_status record_setup(const model_setup *s, const model_view *v, tape 
   TRY(dkho_record(&c, v->metric, v->g, t, &net));
   for (int k = 0; k < CX_DEGREES; k++) out->feature[k] = net.feature[k];
   out->summary = net.summary, out->target = net.target, out->predicted = net.predicted, out->loss = net.loss;
+  out->given = net.given;
   name_activations(&c, &net, t);
   return DKHO_OK;
 }

@@ -222,6 +222,7 @@ static void synthesise(const dkho_config *f, const geometry *g, tape *t, dkho_ne
 }
 
 static void judge_output(const dkho_config *f, const geometry *g, tape *t, dkho_net *net) {
+  net->predicted = geometry_impose(g, t, net->predicted, &net->given);
   net->target = tape_input(t, g->n[f->target], f->channels);
   net->loss = op_rel_l2(t, net->predicted, net->target, f->loss_eps);
   tape_keep(t, net->predicted);

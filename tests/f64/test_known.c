@@ -1,0 +1,2 @@
+/* The same in double, with gradients against differences. */
+#include "../test_known.c"
