@@ -75,7 +75,7 @@ static dkho_status run_case(comm *c, void *ctx) {
   sum_tree *t = NULL;
   pool *p = NULL;
   TRY(pool_create(&p, x->threads));
-  dkho_status s = sum_tree_create(&t, SIZE);
+  dkho_status s = sum_tree_create(&t, SIZE, 1);
   for (int turn = 0; s == DKHO_OK && turn < 2; turn++) s = sum_leaves(c, x, t, p);
   sum_tree_free(t);
   pool_free(p);
@@ -117,7 +117,7 @@ static dkho_status fail_once(comm *c, void *ctx) {
   sum_tree *t = NULL;
   real *total;
   double sum;
-  TRY(sum_tree_create(&t, SIZE));
+  TRY(sum_tree_create(&t, SIZE, 1));
   for (int bad = 0; bad < c->size; bad++) {
     sum_tree_open(t, c, x->n);
     int64_t first = sum_tree_first(x->n, c->size, c->rank), count = sum_tree_first(x->n, c->size, c->rank + 1) - first;

@@ -51,20 +51,37 @@ static real *reals_of(unsigned char *buffer) {
   return (real *)(void *)(buffer + HEAD);
 }
 
-dkho_status sum_tree_create(sum_tree **out, int64_t size) {
-  *out = NULL;
-  sum_tree *t;
-  if (!MEM_NEW(t, 1)) return DKHO_E_MEMORY;
-  t->size = size;
-  *out = t;
-  return DKHO_OK;
-}
-
 void sum_tree_free(sum_tree *t) {
   if (!t) return;
   for (int i = 0; i < OPEN; i++) mem_free(t->buffer[i]);
   mem_free(t->line);
   mem_free(t);
+}
+
+/* Two merges at most for every leaf, and a copy for every node that stays open. */
+static dkho_status provide_lines(sum_tree *t, int64_t count) {
+  int64_t wanted = 2 * count + OPEN;
+  t->lines = 0;
+  if (wanted <= t->lines_room) return DKHO_OK;
+  mem_free(t->line);
+  t->lines_room = 0;
+  if (!MEM_NEW(t->line, wanted)) return DKHO_E_MEMORY;
+  t->lines_room = wanted;
+  return DKHO_OK;
+}
+
+dkho_status sum_tree_create(sum_tree **out, int64_t size, int64_t portion) {
+  *out = NULL;
+  sum_tree *t;
+  if (!MEM_NEW(t, 1)) return DKHO_E_MEMORY;
+  t->size = size;
+  dkho_status s = provide_lines(t, portion);
+  if (s == DKHO_OK && !MEM_NEW(t->buffer[0], node_bytes(t))) s = DKHO_E_MEMORY;
+  if (s == DKHO_OK)
+    *out = t;
+  else
+    sum_tree_free(t);
+  return s;
 }
 
 int64_t sum_tree_first(int64_t n, int ranks, int r) {
@@ -155,18 +172,6 @@ static dkho_status stretch_task(void *ctx, size_t task, int worker) {
   int64_t i0 = (int64_t)task * STRETCH, i1 = i0 + STRETCH < t->size ? i0 + STRETCH : t->size;
   (void)worker;
   for (int64_t i = 0; i < t->lines; i++) do_line(t, &t->line[i], i0, i1);
-  return DKHO_OK;
-}
-
-/* Two merges at most for every leaf, and a copy for every node that stays open. */
-static dkho_status provide_lines(sum_tree *t, int64_t count) {
-  int64_t wanted = 2 * count + OPEN;
-  t->lines = 0;
-  if (wanted <= t->lines_room) return DKHO_OK;
-  mem_free(t->line);
-  t->lines_room = 0;
-  if (!MEM_NEW(t->line, wanted)) return DKHO_E_MEMORY;
-  t->lines_room = wanted;
   return DKHO_OK;
 }
 

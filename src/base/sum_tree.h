@@ -21,7 +21,8 @@ typedef struct sum_piece {
 } sum_piece;
 
 typedef struct sum_tree sum_tree;
-dkho_status sum_tree_create(sum_tree **out, int64_t size);
+/* portion: leaves that come at a time; a sum of no more, in one process, then asks for no memory later. */
+dkho_status sum_tree_create(sum_tree **out, int64_t size, int64_t portion);
 void sum_tree_free(sum_tree *t);
 
 /* The leaves of rank r of c among n: first … first of r+1, exclusive. Rank 0 has some whenever there are any. */

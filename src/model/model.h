@@ -8,6 +8,7 @@
 #define MODEL_MODEL_H
 
 #include "base/pool.h"
+#include "base/sum_tree.h"
 #include "data/features.h"
 #include "model/geometry.h"
 #include "model/options.h"
@@ -74,8 +75,12 @@ typedef struct model_fast {
   void (*destroy)(void *fast); /* NULL is fine */
   /* The weights of the coming calls (borrowed); again after every change. */
   void (*bind)(void *fast, const real *weights);
-  /* loss[i] ← loss of sample i; g += weight · Σ_i ∂loss_i/∂θ, in the order of the samples. */
-  dkho_status (*gradient)(void *fast, int count, const model_sample *sample, double weight, double *loss, real *g);
+  /* A sample's gradient in the path's own layout, `grads` reals: loss[i] ← loss of sample i, and both go to `sum` as its next leaves.
+   * collect: g += the total of them, which is used up, in the layout of the parameters. */
+  int64_t (*grads)(const void *fast);
+  dkho_status (*gradient)(void *fast, int count, const model_sample *sample, double weight, double *loss,
+                          sum_tree *sum);
+  void (*collect)(void *fast, real *total, real *g);
   dkho_status (*predict)(void *fast, int count, const model_sample *sample);
   const char *(*kernels)(const void *fast); /* the instruction set */
   double (*work)(const void *fast);         /* multiply-adds of a sample: forward, or of a training step, by the mode */

@@ -1,4 +1,4 @@
-/* engine.c: lanes, groups and their fixed order; see engine.h. */
+/* engine.c: lanes, rounds of samples and the sum over them; see engine.h. */
 #include "nn/engine_impl.h"
 
 #include <assert.h>
@@ -38,6 +38,16 @@ dkho_status engine_add_lane(engine *e, lane *l, int64_t partial) {
   return DKHO_OK;
 }
 
+dkho_status engine_add_slabs(engine *e, int64_t count) {
+  if (!ARENA_NEW(&e->mem, e->slab, count * e->plan.slab_size) || !ARENA_NEW(&e->mem, e->lost, count) ||
+      !ARENA_NEW(&e->mem, e->bad, count)) {
+    e->slabs = 0;
+    return DKHO_E_MEMORY;
+  }
+  e->slabs = count;
+  return DKHO_OK;
+}
+
 static dkho_status engine_build(engine *e) {
   const plan *p = &e->plan;
   real *step;
@@ -52,8 +62,9 @@ static dkho_status engine_build(engine *e) {
     TRY(engine_add_lane(e, &e->lane[i], i == 0 && wide ? p->partial_all : p->partial_one));
     e->lane[i].index = i;
   }
-  e->slabs = e->mode == ENGINE_TRAIN ? ENGINE_GROUPS : 0;
-  return ARENA_NEW(&e->mem, e->slab, e->slabs * p->slab_size) ? DKHO_OK : DKHO_E_MEMORY;
+  if (e->mode != ENGINE_TRAIN) return DKHO_OK;
+  TRY(sum_tree_create(&e->sum, p->slab_size, ENGINE_ROUND));
+  return engine_add_slabs(e, ENGINE_ROUND);
 }
 
 dkho_status engine_create(engine **out, const tape *t, engine_mode mode, var loss, pool *p) {
@@ -81,6 +92,7 @@ dkho_status engine_create(engine **out, const tape *t, engine_mode mode, var los
 void engine_free(engine *e) {
   if (!e) return;
   plan_free(&e->plan);
+  sum_tree_free(e->sum);
   arena_free(&e->mem);
   mem_free(e);
 }
@@ -187,109 +199,110 @@ static long long number_of(const engine_batch *b, int64_t i) {
   return (long long)(b->number ? b->number[i] : i);
 }
 
-dkho_status engine_take_loss(gradient_job *j, const lane *l, int64_t group, int64_t i) {
+dkho_status engine_take_loss(gradient_job *j, const lane *l, int64_t i) {
   double loss = (double)l->val[j->e->loss][0];
-  if (!isfinite(loss)) return fail(DKHO_E_NONFINITE, "loss of sample %lld is %g", number_of(j->b, i), loss);
-  if (j->loss) j->loss[i] = loss;
-  j->sum[group] += loss;
+  if (!isfinite(loss)) return fail(DKHO_E_NONFINITE, "loss of sample %lld is %g", number_of(j->b, j->first + i), loss);
+  if (j->loss) j->loss[j->first + i] = loss;
+  j->e->lost[i] = loss;
   l->grad[j->e->loss][0] = (real)j->weight;
   return DKHO_OK;
 }
 
-static dkho_status run_sample(gradient_job *j, const lane *l, int64_t group, int64_t i) {
-  engine *e = j->e;
-  TRY(j->b->fill(j->b->ctx, l, i));
-  engine_forward(e, l, 0, e->plan.runs);
-  TRY(engine_take_loss(j, l, group, i));
-  engine_backward(e, l, 0, e->plan.runs);
-  if (j->bad[group] < 0 && !params_finite(engine_slab(e, group), e->plan.slab_size)) j->bad[group] = i;
-  return j->b->take ? j->b->take(j->b->ctx, l, i) : DKHO_OK;
-}
-
-static dkho_status group_task(void *ctx, size_t task, int worker) {
+static dkho_status sample_task(void *ctx, size_t task, int worker) {
   gradient_job *j = ctx;
-  int64_t g = (int64_t)task, i1 = (g + 1) * j->b->count / j->groups;
-  const lane *l = &j->e->lane[worker];
-  real *slab = engine_slab(j->e, g);
-  memset(slab, 0, (size_t)j->e->plan.slab_size * sizeof *slab);
-  engine_aim(j->e, l, slab);
-  j->bad[g] = -1;
-  j->sum[g] = 0;
-  for (int64_t i = g * j->b->count / j->groups; i < i1; i++) TRY(run_sample(j, l, g, i));
-  return DKHO_OK;
+  engine *e = j->e;
+  int64_t i = (int64_t)task;
+  const lane *l = &e->lane[worker];
+  real *slab = engine_slab(e, i);
+  memset(slab, 0, (size_t)e->plan.slab_size * sizeof *slab);
+  engine_aim(e, l, slab);
+  TRY(j->b->fill(j->b->ctx, l, j->first + i));
+  engine_forward(e, l, 0, e->plan.runs);
+  TRY(engine_take_loss(j, l, i));
+  engine_backward(e, l, 0, e->plan.runs);
+  e->bad[i] = !params_finite(slab, e->plan.slab_size);
+  return j->b->take ? j->b->take(j->b->ctx, l, j->first + i) : DKHO_OK;
 }
 
-typedef struct {
-  engine *e;
-  int64_t groups;
-} slab_job;
-enum { SLAB_CHUNK = 8192 };
-
-/* slab 0 += slab 1, 2, … in order, one chunk of entries. */
-static dkho_status slab_task(void *ctx, size_t task, int worker) {
-  const slab_job *j = ctx;
-  int64_t i0 = (int64_t)task * SLAB_CHUNK, i1 = i0 + SLAB_CHUNK, n = j->e->plan.slab_size;
-  real *sum = engine_slab(j->e, 0);
-  (void)worker;
-  if (i1 > n) i1 = n;
-  for (int64_t g = 1; g < j->groups; g++) {
-    const real *slab = engine_slab(j->e, g);
-    for (int64_t i = i0; i < i1; i++) sum[i] += slab[i];
-  }
-  return DKHO_OK;
-}
-
-static void step_backward(engine *e) {
-  engine_aim(e, &e->shared, engine_slab(e, 0));
+static void step_backward(engine *e, real *slab) {
+  engine_aim(e, &e->shared, slab);
   for (int s = e->plan.step_ops - 1; s >= 0; s--) {
     const row_run alone = step_run(e, s);
     run_ops_backward(e, &alone, &e->shared);
   }
 }
 
-/* Names the first tensor of the summed gradient that is not finite, and the first sample that made a group so. */
-static dkho_status check_gradient(const engine *e, const gradient_job *j) {
+/* The first tensor whose gradient in the slab is not finite, or NULL. */
+static const char *bad_tensor(const engine *e, const real *slab) {
   const params *p = e->t->p;
-  const real *g = engine_slab(e, 0);
-  int64_t bad = -1;
-  for (int64_t i = j->groups - 1; i >= 0; i--)
-    if (j->bad[i] >= 0) bad = j->bad[i];
   for (int i = 0; i < p->count; i++) {
     int64_t at = p->list[i].offset - e->plan.first_param;
-    if (at < 0 || at >= e->plan.last_param - e->plan.first_param || params_finite(g + at, p->list[i].count)) continue;
-    if (e->plan.barriers)
-      return fail(DKHO_E_NONFINITE, "gradient of %s is not finite in a batch that is normalised together",
-                  p->list[i].name);
-    if (bad < 0) return fail(DKHO_E_NONFINITE, "gradient of %s is not finite: the sum overflows", p->list[i].name);
-    return fail(DKHO_E_NONFINITE, "gradient of %s is not finite, first in sample %lld", p->list[i].name,
-                number_of(j->b, bad));
+    if (at >= 0 && at < e->plan.last_param - e->plan.first_param && !params_finite(slab + at, p->list[i].count))
+      return p->list[i].name;
   }
-  return bad < 0 ? DKHO_OK : fail(DKHO_E_NONFINITE, "a gradient is not finite in sample %lld", number_of(j->b, bad));
+  return NULL;
+}
+
+/* Names the first sample of the round with a gradient that is not finite, and the first tensor. */
+static dkho_status check_round(const gradient_job *j) {
+  engine *e = j->e;
+  for (int64_t i = 0; i < j->count; i++) {
+    if (!e->bad[i]) continue;
+    long long sample = number_of(j->b, j->first + i);
+    step_backward(e, engine_slab(e, i));
+    const char *name = bad_tensor(e, engine_slab(e, i));
+    if (!name) return fail(DKHO_E_NONFINITE, "a gradient is not finite in sample %lld", sample);
+    return fail(DKHO_E_NONFINITE, "gradient of %s is not finite, first in sample %lld", name, sample);
+  }
+  return DKHO_OK;
+}
+
+static dkho_status add_round(const gradient_job *j) {
+  const engine *e = j->e;
+  const sum_piece slabs = {e->slab, e->plan.slab_size, e->plan.slab_size};
+  return sum_tree_add(e->sum, e->pool, j->count, 1, &slabs, e->lost);
+}
+
+/* The samples of this rank, some at a time. */
+static dkho_status run_rounds(gradient_job *j) {
+  engine *e = j->e;
+  const comm *c = j->b->ranks ? j->b->ranks : comm_serial();
+  int64_t end = sum_tree_first(j->b->count, c->size, c->rank + 1);
+  for (j->first = sum_tree_first(j->b->count, c->size, c->rank); j->first < end; j->first += j->count) {
+    j->count = end - j->first < e->slabs ? end - j->first : e->slabs;
+    e->lane[0].pool = j->count == 1 ? e->pool : NULL;
+    TRY(pool_run(j->count == 1 ? NULL : e->pool, (size_t)j->count, sample_task, j));
+    TRY(check_round(j));
+    TRY(add_round(j));
+  }
+  return DKHO_OK;
+}
+
+static dkho_status run_mixed(gradient_job *j) {
+  j->count = j->b->count;
+  j->e->lane[0].pool = j->count == 1 ? j->e->pool : NULL;
+  TRY(engine_mixed(j));
+  return add_round(j);
 }
 
 dkho_status engine_gradient(engine *e, const engine_batch *b, double weight, double *loss, double *mean, real *g) {
   gradient_job j = {.e = e, .b = b, .weight = weight, .loss = loss};
+  double sum;
   assert(e->mode == ENGINE_TRAIN && e->bound && b->count > 0);
-  j.groups = b->count < ENGINE_GROUPS ? b->count : ENGINE_GROUPS;
-  e->lane[0].pool = j.groups == 1 ? e->pool : NULL;
-  if (e->plan.barriers)
-    TRY(engine_mixed(&j));
-  else
-    TRY(pool_run(j.groups == 1 ? NULL : e->pool, (size_t)j.groups, group_task, &j));
-  slab_job sum = {e, j.groups};
-  TRY(pool_run(e->pool, (size_t)((e->plan.slab_size + SLAB_CHUNK - 1) / SLAB_CHUNK), slab_task, &sum));
-  step_backward(e);
-  TRY(check_gradient(e, &j));
-  double total = 0;
-  for (int64_t i = 0; i < j.groups; i++) total += j.sum[i];
-  if (mean) *mean = weight * total;
+  sum_tree_open(e->sum, e->plan.barriers ? NULL : b->ranks, b->count);
+  TRY(sum_tree_total(e->sum, e->plan.barriers ? run_mixed(&j) : run_rounds(&j), &e->total, &sum));
+  step_backward(e, e->total);
+  const char *name = bad_tensor(e, e->total);
+  if (name)
+    return fail(DKHO_E_NONFINITE, "gradient of %s is not finite%s", name,
+                e->plan.barriers ? " in a batch that is normalised together" : ": the sum overflows");
+  if (mean) *mean = weight * sum;
   if (g) engine_add(e, g);
   return DKHO_OK;
 }
 
 void engine_add(const engine *e, real *g) {
-  const real *slab = engine_slab(e, 0);
-  for (int64_t i = e->plan.first_param; i < e->plan.last_param; i++) g[i] += slab[i - e->plan.first_param];
+  for (int64_t i = e->plan.first_param; i < e->plan.last_param; i++) g[i] += e->total[i - e->plan.first_param];
 }
 
 typedef struct {

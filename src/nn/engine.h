@@ -1,23 +1,24 @@
 /* engine.h: runs a tape.
  *
  * Depth first: a sample goes forward, to its loss, and backward through the whole network in one lane (a buffer set)
- * before the next sample begins. Parallel over samples when a batch has two or more: the batch is cut into groups by a
- * rule that knows only the batch size; a group is worked off in order by one thread, into a gradient slab of its own;
- * slabs are added in group order. A single sample is parallel over row blocks instead. Every sum has an order that does
- * not depend on the number of threads, in either mode: same bits for 1 or n threads.
+ * before the next sample begins. Parallel over samples when a batch has two or more, each into a gradient slab of its own, ENGINE_ROUND
+ * slabs at a time; slabs and losses are added along the tree of base/sum_tree.h, over the ranks of a job too, of which each takes a run
+ * of the samples. A single sample is parallel over row blocks instead. Every sum has an order that does not depend on the number of
+ * threads or ranks, in either mode: same bits for any of them.
  *
- * A tape with barriers (tape.h) is trained with one lane per sample, all samples side by side from barrier to barrier, in
- * the same groups. Only then a batch larger than any before asks for memory.
+ * A tape with barriers (tape.h) is trained with one lane and one slab per sample, all samples side by side from barrier to barrier; every
+ * rank then computes the whole batch. Only then a batch larger than any before asks for memory.
  *
  * Buffers of values and cotangents share one plan by lifetime, laid out once at creation; a run allocates nothing. A
  * predicting engine has no cotangents at all. */
 #ifndef NN_ENGINE_H
 #define NN_ENGINE_H
 
+#include "base/comm.h"
 #include "base/pool.h"
 #include "nn/tape.h"
 
-enum { ENGINE_GROUPS = 16 };
+enum { ENGINE_ROUND = 16 };
 
 typedef struct engine engine;
 typedef enum { ENGINE_TRAIN, ENGINE_PREDICT } engine_mode;
@@ -41,14 +42,15 @@ const real *lane_grad(const lane *l, var v);
 
 /* Called in a worker thread: `fill` before the i-th sample runs, `take` (may be NULL) after it. */
 typedef struct engine_batch {
-  int64_t count;
+  int64_t count;         /* of the whole batch */
+  comm *ranks;           /* training: that share it, all with the same batch; NULL: this process alone */
   const int64_t *number; /* what messages call the samples, NULL: 0 … count-1 */
   dkho_status (*fill)(void *ctx, const lane *l, int64_t i);
   dkho_status (*take)(void *ctx, const lane *l, int64_t i);
   void *ctx;
 } engine_batch;
 
-/* Training: loss[i] ← loss of the i-th sample of the batch (may be NULL), *mean ← weight · Σ loss in batch order,
+/* Training: loss[i] ← loss of the i-th sample of the batch (may be NULL; of those run here), *mean ← weight · Σ loss along the tree,
  * g += weight · Σ_i ∂loss_i/∂θ (a slab of the table; live tensors only; for states the change of their values, whatever
  * the weight). weight is 1/B, or 1/(whole batch) when several complexes share a batch. A loss or a gradient that is not
  * finite gives DKHO_E_NONFINITE; the text names the tensor (or the loss) and the sample; g is then to be thrown away. With

@@ -2,6 +2,7 @@
 #ifndef NN_ENGINE_IMPL_H
 #define NN_ENGINE_IMPL_H
 
+#include "base/sum_tree.h"
 #include "nn/engine.h"
 #include "nn/plan.h"
 
@@ -15,26 +16,30 @@ struct engine {
   int lanes;
   lane *lane;    /* one per worker; with barriers one per sample too */
   lane shared;   /* STEP level */
-  int64_t slabs; /* gradient slabs, one per group */
+  int64_t slabs; /* gradient slabs, one per sample in flight */
   real *slab;    /* slabs × plan.slab_size */
+  double *lost;  /* slabs: the losses */
+  uint8_t *bad;  /* slabs: the gradient is not finite */
+  sum_tree *sum; /* of slabs and losses */
+  real *total;   /* the slab of the whole batch, borrowed from it */
   int bound;
   arena mem;
 };
 
-/* A call of engine_gradient. */
+/* A call of engine_gradient: a round of it. */
 typedef struct {
   engine *e;
   const engine_batch *b;
   double weight, *loss;
-  int64_t groups;
-  int64_t bad[ENGINE_GROUPS]; /* place in the batch of the first sample that spoiled the group's gradient, -1: none */
-  double sum[ENGINE_GROUPS];
+  int64_t first, count; /* samples of the round: place first + i of the batch goes into slab i */
 } gradient_job;
 
-static inline real *engine_slab(const engine *e, int64_t group) {
-  return e->slab + group * e->plan.slab_size;
+static inline real *engine_slab(const engine *e, int64_t i) {
+  return e->slab + i * e->plan.slab_size;
 }
 
+/* Slabs with all that goes with them, for so many samples at a time. */
+dkho_status engine_add_slabs(engine *e, int64_t count);
 /* A lane of its own memory; it sees what is bound. */
 dkho_status engine_add_lane(engine *e, lane *l, int64_t partial);
 /* Runs first … last-1 of the plan in a lane, forward, or backward in reverse. */
@@ -44,8 +49,8 @@ void engine_backward(const engine *e, const lane *l, int first, int last);
 void engine_clear(const engine *e, const row_run *r, const lane *l);
 /* Points the cotangents of parameters and STEP values at a slab. */
 void engine_aim(const engine *e, const lane *l, real *slab);
-/* Notes the loss of the i-th sample, which must be finite, and sets g_loss = weight. */
-dkho_status engine_take_loss(gradient_job *j, const lane *l, int64_t group, int64_t i);
+/* Notes the loss of the i-th sample of the round, which must be finite, and sets g_loss = weight. */
+dkho_status engine_take_loss(gradient_job *j, const lane *l, int64_t i);
 /* engine_mix.c: all samples of a batch, forward and backward, side by side. */
 dkho_status engine_mixed(gradient_job *j);
 

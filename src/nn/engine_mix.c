@@ -1,12 +1,13 @@
 /* engine_mix.c: training with barriers (tape.h): one lane per sample of the batch, all samples from one barrier to the next.
- * Groups, their slabs and the order of every sum are those of engine.c. */
+ * Slabs and the order of every sum are those of engine.c. */
 #include "nn/engine_impl.h"
 
 #include <string.h>
 
-/* One lane per sample. They are kept: only a batch larger than any before asks for memory. */
+/* One lane and one slab per sample. They are kept: only a batch larger than any before asks for memory. */
 static dkho_status provide_lanes(engine *e, int64_t count) {
   lane *all;
+  if (count > e->slabs) TRY(engine_add_slabs(e, count));
   if (count <= e->lanes) return DKHO_OK;
   if (!ARENA_NEW(&e->mem, all, count)) return DKHO_E_MEMORY;
   memcpy(all, e->lane, (size_t)e->lanes * sizeof *all);
@@ -17,45 +18,34 @@ static dkho_status provide_lanes(engine *e, int64_t count) {
   return DKHO_OK;
 }
 
-/* The runs between two barriers, for one group of samples after the other. */
+/* The runs between two barriers, for one sample after the other. */
 typedef struct {
   gradient_job *j;
   int first, last, backward;
 } segment;
 
-static dkho_status segment_sample(const segment *s, lane *l, int64_t group, int64_t i) {
+static dkho_status segment_task(void *ctx, size_t task, int worker) {
+  const segment *s = ctx;
   gradient_job *j = s->j;
+  int64_t i = (int64_t)task;
+  lane *l = &j->e->lane[i];
+  l->index = worker;
   if (s->backward) {
     engine_backward(j->e, l, s->first, s->last);
     return s->first == 0 && j->b->take ? j->b->take(j->b->ctx, l, i) : DKHO_OK;
   }
   if (s->first == 0) {
-    engine_aim(j->e, l, engine_slab(j->e, group));
+    memset(engine_slab(j->e, i), 0, (size_t)j->e->plan.slab_size * sizeof(real));
+    engine_aim(j->e, l, engine_slab(j->e, i));
     TRY(j->b->fill(j->b->ctx, l, i));
   }
   engine_forward(j->e, l, s->first, s->last);
-  return s->last == j->e->plan.runs ? engine_take_loss(j, l, group, i) : DKHO_OK;
-}
-
-static dkho_status segment_task(void *ctx, size_t task, int worker) {
-  const segment *s = ctx;
-  gradient_job *j = s->j;
-  int64_t g = (int64_t)task, end = (g + 1) * j->b->count / j->groups;
-  if (!s->backward && s->first == 0) {
-    memset(engine_slab(j->e, g), 0, (size_t)j->e->plan.slab_size * sizeof(real));
-    j->bad[g] = -1;
-    j->sum[g] = 0;
-  }
-  for (int64_t i = g * j->b->count / j->groups; i < end; i++) {
-    j->e->lane[i].index = worker;
-    TRY(segment_sample(s, &j->e->lane[i], g, i));
-  }
-  return DKHO_OK;
+  return s->last == j->e->plan.runs ? engine_take_loss(j, l, i) : DKHO_OK;
 }
 
 static dkho_status run_segment(gradient_job *j, int first, int last, int backward) {
   segment s = {j, first, last, backward};
-  return pool_run(j->groups == 1 ? NULL : j->e->pool, (size_t)j->groups, segment_task, &s);
+  return pool_run(j->count == 1 ? NULL : j->e->pool, (size_t)j->count, segment_task, &s);
 }
 
 static void barrier_backward(const gradient_job *j, int run) {

@@ -22,7 +22,8 @@ typedef struct stage {
   real **work;           /* descriptor scratch, per worker */
   real **summary;        /* per worker, on the tape */
   slot slot[SLOTS];
-  int bound; /* to the current weights */
+  sum_tree *sum; /* of the fast path's gradients */
+  int bound;     /* to the current weights */
   arena mem;
 } stage;
 
@@ -97,7 +98,8 @@ static dkho_status stage_tape(runner *r) {
 }
 
 static dkho_status tape_gradient(runner *r, double weight, double *sum, real *g) {
-  engine_batch job = {.count = r->now->count, .number = r->now->sample, .fill = fill_lane, .ctx = r};
+  engine_batch job = {
+      .count = r->now->count, .ranks = r->now->ranks, .number = r->now->sample, .fill = fill_lane, .ctx = r};
   return engine_gradient(r->at.e, &job, weight, NULL, sum, g);
 }
 
@@ -119,7 +121,8 @@ static dkho_status stage_fast(runner *r) {
   const complex_view *v = r->at.v;
   model_view seen = {v->c, v->metric, v->g, v->f};
   for (int i = 0; i < SLOTS; i++) TRY(make_slot(r, &r->at.slot[i]));
-  return r->path->create(&r->at.fast, &r->o->setup, r->o->p, &seen, r->mode, r->threads, SLOTS);
+  TRY(r->path->create(&r->at.fast, &r->o->setup, r->o->p, &seen, r->mode, r->threads, SLOTS));
+  return r->mode == ENGINE_TRAIN ? sum_tree_create(&r->at.sum, r->path->grads(r->at.fast), SLOTS) : DKHO_OK;
 }
 
 /* Descriptors and target of one sample of the round. */
@@ -135,9 +138,9 @@ static dkho_status describe_sample(void *ctx, size_t task, int worker) {
   return DKHO_OK;
 }
 
-/* The samples of the next round, at most SLOTS. */
-static dkho_status next_round(runner *r, int *count, model_sample *sample) {
-  int64_t left = r->now->count - r->first;
+/* The samples of the next round before `end`, at most SLOTS. */
+static dkho_status next_round(runner *r, int64_t end, int *count, model_sample *sample) {
+  int64_t left = end - r->first;
   *count = (int)(left < SLOTS ? left : SLOTS);
   TRY(pool_run(r->threads, (size_t)*count, describe_sample, r));
   for (int i = 0; i < *count; i++) {
@@ -158,20 +161,30 @@ static dkho_status explain_nonfinite(runner *r, double weight, double *sum, real
   return fail(DKHO_E_NONFINITE, "a gradient of the %s kernels is not finite, that of the tape is", r->path->name);
 }
 
-static dkho_status fast_gradient(runner *r, double weight, double *sum, real *g) {
+static dkho_status run_round(runner *r, int64_t end, double weight) {
   double loss[SLOTS];
-  *sum = 0;
-  for (r->first = 0; r->first < r->now->count; r->first += SLOTS) {
-    model_sample sample[SLOTS];
-    int count;
-    TRY(next_round(r, &count, sample));
-    TRY(r->path->gradient(r->at.fast, count, sample, weight, loss, g));
-    for (int i = 0; i < count; i++) {
-      if (!isfinite(loss[i]))
-        return fail(DKHO_E_NONFINITE, "the loss of sample %lld is not finite", (long long)sample[i].number);
-      *sum += weight * loss[i];
-    }
-  }
+  model_sample sample[SLOTS];
+  int count;
+  TRY(next_round(r, end, &count, sample));
+  TRY(r->path->gradient(r->at.fast, count, sample, weight, loss, r->at.sum));
+  for (int i = 0; i < count; i++)
+    if (!isfinite(loss[i]))
+      return fail(DKHO_E_NONFINITE, "the loss of sample %lld is not finite", (long long)sample[i].number);
+  return DKHO_OK;
+}
+
+/* This rank's samples of the batch, some at a time; then the sum over all ranks. */
+static dkho_status fast_gradient(runner *r, double weight, double *sum, real *g) {
+  const comm *c = r->now->ranks ? r->now->ranks : comm_serial();
+  int64_t n = r->now->count, end = sum_tree_first(n, c->size, c->rank + 1);
+  dkho_status s = DKHO_OK;
+  real *total;
+  sum_tree_open(r->at.sum, r->now->ranks, n);
+  for (r->first = sum_tree_first(n, c->size, c->rank); s == DKHO_OK && r->first < end; r->first += SLOTS)
+    s = run_round(r, end, weight);
+  TRY(sum_tree_total(r->at.sum, s, &total, sum));
+  *sum *= weight;
+  r->path->collect(r->at.fast, total, g);
   return params_finite(g, r->o->p->size) ? DKHO_OK : explain_nonfinite(r, weight, sum, g);
 }
 
@@ -186,7 +199,7 @@ static dkho_status fast_predict(runner *r) {
   for (r->first = 0; r->first < r->now->count; r->first += SLOTS) {
     model_sample sample[SLOTS];
     int count;
-    TRY(next_round(r, &count, sample));
+    TRY(next_round(r, r->now->count, &count, sample));
     TRY(r->path->predict(r->at.fast, count, sample));
     TRY(pool_run(r->threads, (size_t)count, unscale_task, r));
   }
@@ -198,6 +211,7 @@ static dkho_status fast_predict(runner *r) {
 static void leave_stage(runner *r) {
   if (r->path) r->path->destroy(r->at.fast);
   engine_free(r->at.e);
+  sum_tree_free(r->at.sum);
   operator_release(r->o, r->at.v);
   arena_free(&r->at.mem);
   r->at = (stage){0};

@@ -1,5 +1,6 @@
 /* runner.h: an operator at work: raw samples in, gradients or fields in physical units out. A runner holds the buffers for one complex
- * at a time; a batch on another complex takes their place. As long as the complex stays, running allocates nothing. */
+ * at a time; a batch on another complex takes their place. As long as the complex stays, only a batch larger
+ * than any before asks for memory. */
 #ifndef RUN_RUNNER_H
 #define RUN_RUNNER_H
 
@@ -9,6 +10,7 @@
 typedef struct runner_batch {
   int complex; /* all of them lie on it */
   int64_t count;
+  comm *ranks;           /* gradients: that share the samples, all with the same batch; NULL: this process alone */
   const int64_t *sample; /* their numbers, for messages; NULL: 0 … count-1 */
   /* The raw values of input and global fields, in field order, as features_eval wants them. */
   void (*inputs)(void *ctx, int64_t i, const float **in, const double **global);

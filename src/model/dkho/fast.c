@@ -1,5 +1,5 @@
 /* fast.c: the fused way through the network as the model interface wants it: forward to ũ (fused.h), head and loss (head.h), the way
- * back, gradients in the order of the samples. */
+ * back, gradients of samples to be added along the batch's tree: those of the fused network, packed, and those of the head. */
 #include "model/dkho/fast.h"
 
 #include "model/dkho/fused_map.h"
@@ -17,7 +17,7 @@ typedef struct fast {
   int globals, *slot;  /* broadcast summary entries */
   fused_sample *input; /* per sample */
   real **global, **out;
-  real *packed;
+  real *own; /* the head's gradients, of all samples */
   /* the call at hand */
   const model_sample *now;
   double weight, *loss;
@@ -47,7 +47,7 @@ static dkho_status create_parts(fast *f, const dkho_config *cfg, const params *p
   TRY(head_create(&f->head, cfg, f->f, p, v->g, f->samples));
   if (!ARENA_NEW(&f->mem, f->slot, DKHO_FUSED_GLOBALS) || !ARENA_NEW(&f->mem, f->input, f->samples) ||
       !ARENA_NEW(&f->mem, f->global, f->samples) || !ARENA_NEW(&f->mem, f->out, f->samples) ||
-      !ARENA_NEW(&f->mem, f->packed, fused_grads(f->f)))
+      !ARENA_NEW(&f->mem, f->own, f->samples * head_grads(f->head)))
     return DKHO_E_MEMORY;
   f->globals = dkho_fused_globals(cfg, v->f, f->slot);
   for (int i = 0; i < f->samples; i++)
@@ -93,14 +93,28 @@ static dkho_status sample_loss(void *ctx, int i, const real *u, real *g_u) {
   return DKHO_OK;
 }
 
-static dkho_status fast_gradient(void *v, int count, const model_sample *sample, double weight, double *loss, real *g) {
+static int64_t fast_grads(const void *v) {
+  const fast *f = v;
+  return (int64_t)fused_grads(f->f) + head_grads(f->head);
+}
+
+static dkho_status fast_gradient(void *v, int count, const model_sample *sample, double weight, double *loss,
+                                 sum_tree *sum) {
   fast *f = v;
+  sum_piece piece[2] = {{.size = (int64_t)fused_grads(f->f)}, {.size = head_grads(f->head)}};
   take_inputs(f, count, sample);
   f->weight = weight, f->loss = loss;
-  TRY(fused_train(f->team, count, f->input, sample_loss, f, f->packed));
-  fused_collect(f->f, f->weights, f->packed, g);
-  for (int i = 0; i < count; i++) head_collect(f->head, i, sample[i].summary, g);
-  return DKHO_OK;
+  TRY(fused_train(f->team, count, f->input, sample_loss, f, NULL));
+  piece[0].at = fused_gradient(f->team, 0, &piece[0].stride);
+  piece[1].at = f->own, piece[1].stride = piece[1].size;
+  for (int i = 0; i < count; i++) head_gradient(f->head, i, sample[i].summary, f->own + i * piece[1].stride);
+  return sum_tree_add(sum, f->threads, count, 2, piece, loss);
+}
+
+static void fast_collect(void *v, real *total, real *g) {
+  const fast *f = v;
+  fused_collect(f->f, f->weights, total, g);
+  head_collect(f->head, total + fused_grads(f->f), g);
 }
 
 static dkho_status finish_output(void *ctx, size_t i, int worker) {
@@ -126,5 +140,5 @@ static double fast_work(const void *v) {
   return f->mode == ENGINE_TRAIN ? fused_work_step(f->f) : fused_work_forward(f->f);
 }
 
-const model_fast dkho_fast = {"fused",       fast_serves,  fast_create,  fast_destroy, fast_bind,
-                              fast_gradient, fast_predict, fast_kernels, fast_work,    1};
+const model_fast dkho_fast = {"fused",       fast_serves,  fast_create,  fast_destroy, fast_bind, fast_grads,
+                              fast_gradient, fast_collect, fast_predict, fast_kernels, fast_work, 1};

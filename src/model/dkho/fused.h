@@ -118,8 +118,12 @@ dkho_status fused_predict(fused_team *t, int count, const fused_sample *samples,
 
 /* The caller's part of a training step: reads y, writes the cotangent g_y of the same shape. Runs on any thread. */
 typedef dkho_status (*fused_loss)(void *ctx, int sample, const real *y, real *g_y);
-/* packed (fused_grads long) = sum over the samples, in order, of the packed gradients. */
+/* packed (fused_grads long) = sum over the samples, in order, of the packed gradients; NULL: at most as many samples as the team takes
+ * at a time, whose gradients stay apart, for fused_gradient. */
 dkho_status fused_train(fused_team *t, int count, const fused_sample *samples, fused_loss loss, void *ctx,
                         real *packed);
+
+/* The packed gradient of sample i of the last call, until the next; that of sample i + 1 lies *stride reals behind it. */
+real *fused_gradient(fused_team *t, int i, int64_t *stride);
 
 #endif

@@ -260,7 +260,12 @@ dkho_status fused_predict(fused_team *t, int count, const fused_sample *samples,
 
 dkho_status fused_train(fused_team *t, int count, const fused_sample *samples, fused_loss loss, void *ctx,
                         real *packed) {
-  assert(!t->predicts);
+  assert(!t->predicts && (packed || count <= t->samples));
   batch b = {.t = t, .samples = samples, .loss = loss, .ctx = ctx};
   return run_batch(&b, count, packed);
+}
+
+real *fused_gradient(fused_team *t, int i, int64_t *stride) {
+  *stride = (int64_t)((size_t)t->f->roots * t->f->grads);
+  return t->packed + i * *stride;
 }

@@ -24,9 +24,10 @@ struct head {
   int modes;         /* β; 0: no branch */
   int summary, wide; /* extents of the branch: S, h */
   double eps;
-  const real *h, *mh; /* N_q × β, borrowed */
-  const geometry *g;  /* its given rows, borrowed */
-  mlp_places at;
+  const real *h, *mh;  /* N_q × β, borrowed */
+  const geometry *g;   /* its given rows, borrowed */
+  mlp_places at, own;  /* in the parameters, and in a gradient of the branch alone */
+  int64_t grads;       /* length of that */
   const real *weights; /* borrowed */
   head_slot *slot;
   int wide_sum;            /* max(β·C, 2) */
@@ -44,6 +45,9 @@ static dkho_status create_branch(head *h, const params *p, int slots) {
   int64_t outs = (int64_t)h->modes * h->channels;
   h->at = (mlp_places){find_place(p, "harm.lin1.w"), find_place(p, "harm.lin1.b"), find_place(p, "harm.norm.g"),
                        find_place(p, "harm.norm.b"), find_place(p, "harm.lin2.w"), find_place(p, "harm.lin2.b")};
+  int64_t wide = h->wide, first = h->summary * wide;
+  h->own = (mlp_places){0, first, first + wide, first + 2 * wide, first + 3 * wide, first + 3 * wide + wide * outs};
+  h->grads = h->own.b2 + outs;
   if (!ARENA_NEW(&h->mem, h->slot, slots)) return DKHO_E_MEMORY;
   for (int i = 0; i < slots; i++) {
     head_slot *s = &h->slot[i];
@@ -220,34 +224,52 @@ void head_loss(head *h, int slot, const real *summary, const real *u, const real
 }
 
 /* Through the last map and the norm's gain: g_hat ← ∂/∂xhat; its own parameters get their gradients. */
-static void collect_output(const head *h, const head_slot *s, double *g_hat, real *g) {
+static void gradient_output(const head *h, const head_slot *s, double *g_hat, real *g) {
   const real *w = h->weights;
   int wide = h->wide, outs = h->modes * h->channels;
-  for (int o = 0; o < outs; o++) g[h->at.b2 + o] += (real)s->g_m[o];
+  for (int o = 0; o < outs; o++) g[h->own.b2 + o] = (real)s->g_m[o];
   for (int j = 0; j < wide; j++) {
     double in = s->hat[j] * (double)w[h->at.gain + j] + (double)w[h->at.shift + j], g_in = 0;
     for (int o = 0; o < outs; o++) {
-      int64_t at = h->at.w2 + (int64_t)j * outs + o;
-      g[at] += (real)(in * s->g_m[o]);
-      g_in += (double)w[at] * s->g_m[o];
+      g[h->own.w2 + (int64_t)j * outs + o] = (real)(in * s->g_m[o]);
+      g_in += (double)w[h->at.w2 + (int64_t)j * outs + o] * s->g_m[o];
     }
-    g[h->at.gain + j] += (real)(g_in * s->hat[j]);
-    g[h->at.shift + j] += (real)g_in;
+    g[h->own.gain + j] = (real)(g_in * s->hat[j]);
+    g[h->own.shift + j] = (real)g_in;
     g_hat[j] = g_in * (double)w[h->at.gain + j];
   }
 }
 
+int64_t head_grads(const head *h) {
+  return h->grads;
+}
+
 /* xhat = (a - mean) rstd, a = GELU(x): g_a = rstd (g_hat - mean(g_hat) - xhat mean(g_hat xhat)). */
-void head_collect(head *h, int slot, const real *summary, real *g) {
+void head_gradient(head *h, int slot, const real *summary, real *own) {
   if (!h->modes) return;
   const head_slot *s = &h->slot[slot];
   int wide = h->wide;
   double *g_hat = s->g_hat, mean = 0, along = 0;
-  collect_output(h, s, g_hat, g);
+  gradient_output(h, s, g_hat, own);
   for (int j = 0; j < wide; j++) mean += g_hat[j] / wide, along += g_hat[j] * s->hat[j] / wide;
   for (int j = 0; j < wide; j++) {
     double g_x = s->rstd * (g_hat[j] - mean - s->hat[j] * along) * gelu_slope(s->x[j]);
-    g[h->at.b1 + j] += (real)g_x;
-    for (int i = 0; i < h->summary; i++) g[h->at.w1 + (int64_t)i * wide + j] += (real)((double)summary[i] * g_x);
+    own[h->own.b1 + j] = (real)g_x;
+    for (int i = 0; i < h->summary; i++) own[h->own.w1 + (int64_t)i * wide + j] = (real)((double)summary[i] * g_x);
   }
+}
+
+static void add_tensor(real *g, const real *own, int64_t count) {
+  for (int64_t i = 0; i < count; i++) g[i] += own[i];
+}
+
+void head_collect(const head *h, const real *own, real *g) {
+  if (!h->modes) return;
+  int64_t wide = h->wide, outs = (int64_t)h->modes * h->channels;
+  add_tensor(g + h->at.w1, own + h->own.w1, h->summary * wide);
+  add_tensor(g + h->at.b1, own + h->own.b1, wide);
+  add_tensor(g + h->at.gain, own + h->own.gain, wide);
+  add_tensor(g + h->at.shift, own + h->own.shift, wide);
+  add_tensor(g + h->at.w2, own + h->own.w2, wide * outs);
+  add_tensor(g + h->at.b2, own + h->own.b2, outs);
 }

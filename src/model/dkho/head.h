@@ -20,7 +20,11 @@ void head_predict(head *h, int slot, const real *summary, real *u);
 /* *loss ← the loss of û, with the given rows put in (givens × C, or NULL), against y; g_u ← weight · ∂loss/∂ũ. What the branch's own gradient needs stays in the slot. */
 void head_loss(head *h, int slot, const real *summary, const real *u, const real *y, const real *given, double weight,
                double *loss, real *g_u);
-/* g += the branch's gradients of the slot, after head_loss with the same summary. */
-void head_collect(head *h, int slot, const real *summary, real *g);
+/* Length of the branch's gradient, 0 without one: its tensors one after the other. */
+int64_t head_grads(const head *h);
+/* own ← that of the slot, after head_loss with the same summary. */
+void head_gradient(head *h, int slot, const real *summary, real *own);
+/* g += own, in the layout of the parameters. */
+void head_collect(const head *h, const real *own, real *g);
 
 #endif
