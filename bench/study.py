@@ -18,7 +18,8 @@ import subprocess
 import sys
 
 TEXT = {"warmup": "--warmup", "lr": "--lr", "ema": "--ema", "schedule": "--schedule", "optimizer": "--optimizer",
-        "batch": "--batch", "weight_decay": "--weight-decay", "clip": "--clip"}
+        "batch": "--batch", "weight_decay": "--weight-decay", "clip": "--clip", "model": "--model", "size": "--size",
+        "profile": "--profile"}
 
 
 def settings(study):
