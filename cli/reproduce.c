@@ -14,7 +14,7 @@ const verb verb_reproduce = {
     "same command continues.\n"
     "Budgets: smoke (a minute, coarse mesh), quick (tens of minutes, a part of the samples and epochs), paper (all of\n"
     "them, small and large models). Problems that are not in the paper work too. --models trains others beside DKHO,\n"
-    "with equal samples, epochs and optimiser; the paper's N and F are --inputs native and matched.\n"
+    "with equal samples, epochs and batches; the paper's N and F are --inputs native and matched.\n"
     "The optimiser is the paper's (AdamW), so that the numbers can be compared; dkho train uses Muon, which learns faster.\n\n"
     "  dkho reproduce darcy --budget quick -o quick\n"
     "  dkho reproduce torus --budget smoke --target u --ablations -o trial\n"
@@ -50,7 +50,8 @@ static int run(int argc, char **argv) {
       {"--samples", OPT_INT, &o.samples, "N", "total number of samples (default: the budget's)"},
       {"--epochs", OPT_INT, &epochs, "N", "passes over the training samples (default: the budget's)"},
       {"--batch", OPT_INT, &batch, "N", "samples per step (default: the budget's, or as in dkho train)"},
-      {"--optimizer", OPT_TEXT, &o.optimizer, "O", "adamw (default, the paper's), muon, soap"},
+      {"--optimizer", OPT_TEXT, &o.optimizer, "O",
+       "adamw (default, the paper's), muon, soap; with :RATE, and with MODEL= for one model, as muon,fno=adamw:4e-3"},
       {"--schedule", OPT_TEXT, &o.schedule, "S", "cosine (default, the paper's), cosine_step, linear, constant"},
       {"--lr", OPT_REAL, &o.lr, "X",
        "peak learning rate (default: the recipe's for adamw, 10 times it for muon, 6 for soap)"},

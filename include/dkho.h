@@ -282,7 +282,7 @@ typedef struct dkho_reproduce_options {
   const char *target; /* NULL: every target */
   const char *size;   /* "small", "large", "both"; NULL: by the budget */
   /* Comma-separated names of dkho_model_list, or "all"; NULL: the first of them. All are trained with the same samples, epochs and
-   * optimiser. Finished ones stay in the tables. */
+   * batches. Finished ones stay in the tables. */
   const char *models;
   /* What models made for the plain fields read: these, "native" (NULL); the first model's descriptors, "matched"; or "both". */
   const char *inputs;
@@ -294,8 +294,10 @@ typedef struct dkho_reproduce_options {
   const char *figures;
   int64_t samples;                  /* 0: by the budget */
   int epochs, batch;                /* 0: by the budget */
-  const char *optimizer, *schedule; /* as in dkho_train_options; NULL: the paper's, adamw and cosine */
-  double lr;                        /* 0: by recipe and optimizer */
+  /* As in dkho_train_options; NULL: the paper's, adamw and cosine. optimizer may be a list with commas, NAME[:RATE] for all models and
+   * MODEL=NAME[:RATE] for one: "muon,fno=adamw:4e-3". */
+  const char *optimizer, *schedule;
+  double lr; /* where the list has no rate; 0: by recipe and optimizer */
   int warmup;
   uint64_t seed;
   int threads;

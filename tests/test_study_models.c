@@ -1,6 +1,7 @@
 /* test_study_models.c: a study over several models: equal budgets, a row per model and inputs, figures; what is finished stays; wrong
  * requests are refused before anything is made. */
 #include "api.h"
+#include "study/study.h"
 #include "tiny_model.h"
 
 #include <jansson.h>
@@ -122,6 +123,61 @@ static void test_own_inputs(void **state) {
   json_decref(rows);
 }
 
+/* A list of optimisers: one for all, others for some; the place in the list does not matter. */
+static void test_optimisers(void **state) {
+  (void)state;
+  const model_type *m;
+  study_optimizer by;
+  FINE(model_find("fno", &m));
+  FINE(study_optimizer_of(NULL, m, &by));
+  assert_true(by.kind == OPTIM_ADAMW && by.lr == 0);
+  FINE(study_optimizer_of("muon", m, &by));
+  assert_true(by.kind == OPTIM_MUON && by.lr == 0);
+  FINE(study_optimizer_of("fno=soap:0.5,muon:0.01", m, &by));
+  assert_true(by.kind == OPTIM_SOAP && by.lr == 0.5);
+  FINE(study_optimizer_of("muon:0.01,fno=adamw", m, &by));
+  assert_true(by.kind == OPTIM_ADAMW && by.lr == 0);
+  FINE(study_optimizer_of("muon:0.01,fno=adamw", model_at(0), &by));
+  assert_true(by.kind == OPTIM_MUON && by.lr == 0.01);
+  REFUSED(DKHO_E_INPUT, study_optimizer_of("muon:fast", m, &by), "a rate above zero");
+  REFUSED(DKHO_E_INPUT, study_optimizer_of("muon:-1", m, &by), "a rate above zero");
+  REFUSED(DKHO_E_INPUT, study_optimizer_of("nobody=muon", m, &by), "no model 'nobody'");
+  char none[128], *text = NULL;
+  scratch_path(none, dir, "none");
+  dkho_reproduce_options o = tiny_study("tiny", NULL);
+  o.optimizer = "muon,tiny=best";
+  REFUSED(DKHO_E_INPUT, dkho_reproduce("heat", none, &o, &text), "'best'");
+  assert_false(is_there(dir, "none"));
+}
+
+/* Two problems, one with two targets, by hand: large halves the leading baseline's error of the first and of the second leaves 3/4
+ * and 1/4 of it; so the mean is (1/2 + (1/4 + 3/4)/2)/2. */
+static void test_headline(void **state) {
+  (void)state;
+#define ROW(n, e, p)                                                                                                   \
+  "{\"name\": \"" n "\", \"source\": \"ours\", \"parameters\": " p ", \"metrics\": {\"rel_l2\": " e "}}"
+#define OWN(small, large) ROW("DKHO-small", small, "10") "," ROW("DKHO-large", large, "40")
+  static const char text[] =
+      "[{\"problem\": \"a\", \"targets\": [{\"target\": \"u\", \"rows\": [" OWN("0.3", "0.1") "," ROW("gno (N)", "0.2", "100") "," ROW(
+          "fno (N)", "0.4",
+          "5") "," ROW("fno (F)", "0.05",
+                       "50") "]}]},"
+                             "{\"problem\": \"b\", \"targets\": [{\"target\": \"v\", \"rows\": [" OWN("0.3", "0.3") "," ROW(
+                                 "gno (N)", "0.4",
+                                 "25") "]}, {\"target\": \"w\", \"rows\": [" OWN("0.3", "0.1") "," ROW("hsd (N)", "0.4",
+                                                                                                       "20") "]}]}]";
+  json_t *problems = json_loads(text, 0, NULL), *found = study_headline(problems);
+  assert_int_equal(json_array_size(found), 2); /* nothing printed: ours alone */
+  const json_t *native = json_array_get(found, 0), *matched = json_array_get(found, 1);
+  assert_string_equal(json_string_value(json_object_get(native, "inputs")), "native");
+  assert_float_equal(json_number_value(json_object_get(native, "mean_reduction")), 0.5, 1e-12);
+  assert_float_equal(json_number_value(json_object_get(native, "least_share")), 0.1, 1e-12);
+  assert_float_equal(json_number_value(json_object_get(native, "most_share")), 0.5, 1e-12);
+  assert_float_equal(json_number_value(json_object_get(matched, "mean_reduction")), -1, 1e-12); /* the baseline wins */
+  json_decref(found);
+  json_decref(problems);
+}
+
 static void test_refused(void **state) {
   (void)state;
   char none[128], *text = NULL;
@@ -144,8 +200,9 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_kept),
-                                     cmocka_unit_test(test_alone), cmocka_unit_test(test_own_inputs),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),       cmocka_unit_test(test_kept),
+                                     cmocka_unit_test(test_alone),      cmocka_unit_test(test_own_inputs),
+                                     cmocka_unit_test(test_optimisers), cmocka_unit_test(test_headline),
                                      cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, open_world, close_world);
 }

@@ -120,15 +120,18 @@ static dkho_status make_data(study *s) {
 
 /* ---- training ---- */
 
-static void train_options(const study *s, const study_run *r, dkho_train_options *o) {
+static dkho_status train_options(const study *s, const study_run *r, dkho_train_options *o) {
+  study_optimizer by;
+  TRY(study_optimizer_of(s->o->optimizer, r->m, &by));
   dkho_train_defaults(o);
   o->target = r->recipe->target, o->model = r->m->name, o->size = r->size;
   if (r->m == model_at(0)) o->variant = r->variant;
   if (r->inputs) o->profile = r->inputs[0] == 'n' ? "native" : feat_profile_name(model_at(0)->profile);
   o->epochs = s->budget.of.epochs, o->batch = s->budget.of.batch, o->seed = s->o->seed, o->threads = s->o->threads;
-  o->optimizer = s->o->optimizer ? s->o->optimizer : "adamw", o->schedule = s->o->schedule, o->warmup = s->o->warmup;
-  if (s->o->lr > 0) o->lr = s->o->lr;
+  o->optimizer = optim_name(by.kind), o->schedule = s->o->schedule, o->warmup = s->o->warmup;
+  if (by.lr > 0 || s->o->lr > 0) o->lr = by.lr > 0 ? by.lr : s->o->lr;
   o->stop = s->o->stop, o->stop_user = s->o->stop_user;
+  return DKHO_OK;
 }
 
 /* Epochs that a run has behind it: lines of its history. */
@@ -166,7 +169,7 @@ static dkho_status announce_time(study *s) {
     dkho_train_options o;
     run_config cfg = {0};
     double step = 0;
-    train_options(s, r, &o);
+    TRY(train_options(s, r, &o));
     dkho_status st = config_resolve(&cfg, s->d, s->data, &o);
     if (st == DKHO_OK) st = estimate_step(&step, s->d, &cfg, s->threads);
     seconds += estimate_run(step, cfg.epochs - epochs_done(r), trains, vals);
@@ -201,7 +204,7 @@ static dkho_status train_all(study *s) {
     TRY(stop_asked(s));
     report_log("%s: training %s (%d of %d)", s->p->name, r->name, i + 1, s->runs);
     dkho_train_options o;
-    train_options(s, r, &o);
+    TRY(train_options(s, r, &o));
     TRY(train_one(s, r, &o));
   }
   return DKHO_OK;
@@ -225,6 +228,7 @@ static dkho_status study_plan(study *s, const char *problem_name, const char *di
   snprintf(s->root, sizeof s->root, "%s", dir);
   snprintf(s->dir, sizeof s->dir, "%s/%s", dir, s->p->name);
   study_path(s, "data.st", s->data);
+  TRY(study_optimizer_of(o->optimizer, model_at(0), &(study_optimizer){0}));
   TRY(study_list_runs(s));
   return study_check_figures(s);
 }

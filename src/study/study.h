@@ -46,6 +46,13 @@ typedef struct study {
 /* Does one benchmark or "all" of the paper's, as dkho_reproduce describes; out: the results of every problem in the folder. */
 dkho_status study_reproduce(const char *name, const char *dir, const dkho_reproduce_options *o, json_t **out);
 
+/* The optimiser that a list (study_optimizer.c) gives to a model; NULL: the paper's for all. lr 0: by recipe and optimiser. */
+typedef struct study_optimizer {
+  optim_kind kind;
+  double lr;
+} study_optimizer;
+dkho_status study_optimizer_of(const char *list, const model_type *m, study_optimizer *out);
+
 /* "DIR/PROBLEM/NAME" in `out`, which has PATH_LIMIT characters. */
 const char *study_path(const study *s, const char *name, char *out);
 /* s->model and s->run, by the options; says what is wrong with them. */
@@ -62,6 +69,11 @@ int study_full_runs(const study *s, const char *target);
 dkho_status study_results(study *s, json_t **result);
 /* table.md, table.csv and result.json in `root` from the result objects of its problems (an array). */
 dkho_status study_tables(const char *root, json_t *problems);
+
+/* The efficiency table and the abstract's figures of these results, as an array by source and inputs (study_headline.c has the
+ * formulas; NULL: no memory), and as a section of table.md. */
+json_t *study_headline(const json_t *problems);
+dkho_status study_headline_section(file_out *f, const json_t *headline);
 
 /* Figures, each in every format. A study has
  *   training    validation error by epoch

@@ -241,7 +241,7 @@ static dkho_status problem_section(file_out *f, const json_t *whole) {
   return phase_table(f, whole);
 }
 
-static dkho_status write_markdown(const char *root, const json_t *problems) {
+static dkho_status write_markdown(const char *root, const json_t *problems, const json_t *headline) {
   char path[PATH_LIMIT];
   file_out f = {0};
   size_t i;
@@ -251,6 +251,7 @@ static dkho_status write_markdown(const char *root, const json_t *problems) {
   dkho_status s = file_printf(&f, "# Results\n\nWritten by `dkho reproduce`. docs/METRICS.md has the formulas.\n\n");
   json_array_foreach(problems, i, whole)
     if (s == DKHO_OK) s = problem_section(&f, whole);
+  if (s == DKHO_OK) s = study_headline_section(&f, headline);
   if (s == DKHO_OK) return file_commit(&f);
   file_abort(&f);
   return s;
@@ -298,8 +299,12 @@ static dkho_status write_csv(const char *root, const json_t *problems) {
 
 dkho_status study_tables(const char *root, json_t *problems) {
   char path[PATH_LIMIT];
-  TRY(write_markdown(root, problems));
-  TRY(write_csv(root, problems));
+  json_t *headline = study_headline(problems);
+  dkho_status s =
+      headline ? write_markdown(root, problems, headline) : fail(DKHO_E_MEMORY, "no memory for a JSON array");
+  if (s == DKHO_OK) s = write_csv(root, problems);
   snprintf(path, sizeof path, "%.*s/result.json", PATH_LIMIT - 64, root);
-  return config_save_json(json_pack("{s:O}", "problems", problems), path, 1);
+  if (s == DKHO_OK) s = config_save_json(json_pack("{s:O, s:O}", "problems", problems, "headline", headline), path, 1);
+  json_decref(headline);
+  return s;
 }
