@@ -292,8 +292,8 @@ typedef struct dkho_reproduce_options {
   /* Comma-separated: training, fields, models, ablations, parameters, efficiency, phase; NULL: all that apply. A figure that does
    * not apply to this request is refused. */
   const char *figures;
-  int64_t samples;                  /* 0: by the budget */
-  int epochs, batch;                /* 0: by the budget */
+  int64_t samples;   /* 0: by the budget */
+  int epochs, batch; /* 0: by the budget */
   /* As in dkho_train_options; NULL: the paper's, adamw and cosine. optimizer may be a list with commas, NAME[:RATE] for all models and
    * MODEL=NAME[:RATE] for one: "muon,fno=adamw:4e-3". */
   const char *optimizer, *schedule;

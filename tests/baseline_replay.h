@@ -16,16 +16,19 @@ static const double baseline_tolerance = 2e-5;
 #endif
 
 static const char *const baseline_cases[] = {
-    "deeponet_form",  "deeponet_plane", "deeponet_surface", "deeponet_volume", "fno_form",      "fno_plane",
-    "fno_published",  "fno_surface",    "fno_volume",       "geofno_form",     "geofno_plane",  "geofno_published",
-    "geofno_surface", "geofno_volume",  "gno_form",         "gno_plane",       "gno_published", "gno_surface",
-    "gno_volume",     "hsd_face",       "hsd_plane",        "hsd_published",   "hsd_surface",   "hsd_volume",
-    "mgn_form",       "mgn_plane",      "mgn_surface",      "mgn_volume"};
+    "attention_latent", "attention_slices", "attention_volume", "tno_plane",       "tno_torus",     "tno_volume",
+    "deeponet_form",    "deeponet_plane",   "deeponet_surface", "deeponet_volume", "fno_form",      "fno_plane",
+    "fno_published",    "fno_surface",      "fno_volume",       "geofno_form",     "geofno_plane",  "geofno_published",
+    "geofno_surface",   "geofno_volume",    "gno_form",         "gno_plane",       "gno_published", "gno_surface",
+    "gno_volume",       "hsd_face",         "hsd_plane",        "hsd_published",   "hsd_surface",   "hsd_volume",
+    "mgn_form",         "mgn_plane",        "mgn_surface",      "mgn_volume"};
 enum { BASELINE_CASES = sizeof baseline_cases / sizeof *baseline_cases };
 
 typedef struct baseline {
   twin w;
   model_setup s;
+  dec *d;
+  geometry *g;
   params *p;
   tape *t;
   model_net net;
@@ -109,16 +112,27 @@ static inline void baseline_check_state(baseline *b, const param *q, int64_t off
   baseline_near(b, q->name, q->count, b->value + q->offset, twin_f64(&b->w, "running") + offset, 0);
 }
 
+/* Incidence and, for a model that asks for it, a harmonic basis: our own, since a projection does not depend on the choice. */
+static inline void baseline_geometry(baseline *b) {
+  dec_basis basis = {0};
+  twin_ok(dec_create(&b->d, b->w.c, DEC_UNIT));
+  if (b->s.m->harmonic) twin_ok(dec_harmonic(b->d, b->s.target, &basis));
+  b->s.harmonic = (int)basis.count, b->s.summary = 1;
+  twin_ok(geometry_create(&b->g, b->d, b->s.degrees - 1, b->s.target, basis.count ? &basis : NULL));
+  dec_basis_free(&basis);
+}
+
 static inline void baseline_open(baseline *b, const char *name, int threads) {
   memset(b, 0, sizeof *b);
   twin_open_from(&b->w, "baselines", name);
   baseline_choose(b);
+  baseline_geometry(b);
   twin_ok(model_params(&b->s, &b->p));
   twin_ok(params_slab(b->p, &b->value));
   twin_ok(params_slab(b->p, &b->grad));
   params_init(b->p, 1, b->value);
   baseline_each(b, "params", baseline_tensors(b, 0), baseline_load);
-  twin_ok(model_record(&b->s, b->p, &(model_view){.c = b->w.c}, &b->t, &b->net));
+  twin_ok(model_record(&b->s, b->p, &(model_view){.c = b->w.c, .metric = b->d, .g = b->g}, &b->t, &b->net));
   twin_ok(pool_create(&b->threads, threads));
   twin_ok(engine_create(&b->train, b->t, ENGINE_TRAIN, b->net.loss, b->threads));
   twin_ok(engine_create(&b->predict, b->t, ENGINE_PREDICT, VAR_NONE, b->threads));
@@ -129,6 +143,8 @@ static inline void baseline_close(baseline *b) {
   pool_free(b->threads);
   tape_free(b->t);
   params_free(b->p);
+  geometry_free(b->g);
+  dec_free(b->d);
   mem_free(b->value);
   mem_free(b->grad);
   twin_close(&b->w);

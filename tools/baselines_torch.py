@@ -1,5 +1,5 @@
-"""The six baselines of the paper in PyTorch, written from their description, as one would write them: concatenated inputs, index_add
-over edge lists, torch.fft. The C models (src/model) must reproduce them; bench/compare_pytorch.py times them.
+"""The six baselines of the paper and two stronger ones (tno, attention) in PyTorch, written from their description, as one would write
+them: concatenated inputs, index_add over edge lists, torch.fft. The C models (src/model) must reproduce them; bench/compare_pytorch.py times them.
 
 Every model is called with a list of features by degree, [batch, N_k, D_k], and returns [batch, N_q, channels]. `behaviour` is
 "repaired" or "published" (docs/MODEL.md).
@@ -425,7 +425,113 @@ class Hsd(Model):
         return loss
 
 
-MODELS = {"gno": Gno, "fno": Fno, "mgn": Mgn, "deeponet": DeepOnet, "geofno": GeoFno, "hsd": Hsd}
+def sparse_const(a):
+    a = a.tocoo()
+    return torch.sparse_coo_tensor(np.stack([a.row, a.col]), a.data, a.shape).to(torch.get_default_dtype()).coalesce()
+
+
+def harmonic_basis(topo, k):
+    return topo.harmonic(k)
+
+
+class Tno(Model):
+    """States on degrees 0 … 2; incidence applied to [N_k, batch · width]."""
+
+    def __init__(self, place, inputs, channels, w=76, layers=4, **kw):
+        super().__init__(place, channels, **kw)
+        self.degrees = min(place.topo.dim, 2) + 1
+        self.d = [sparse_const(place.topo.d[k]) for k in range(self.degrees - 1)]
+        self.dt = [a.t().coalesce() for a in self.d]
+        self.buffer("h", harmonic_basis(place.topo, place.target))
+        self.enc = nn.ModuleList(nn.Linear(inputs[r], w) for r in range(self.degrees))
+        self.layer = nn.ModuleList(self.parts(w) for _ in range(layers))
+        self.head = nn.ModuleList(nn.Linear(w, channels if r == place.target else 1) for r in range(self.degrees))
+
+    def parts(self, w):
+        part = {}
+        for r in range(self.degrees):
+            part[f"self{r}"] = nn.Linear(w, w)
+            if r > 0:
+                part[f"below{r}"] = nn.Linear(w, w, bias=False)
+            if r + 1 < self.degrees:
+                part[f"above{r}"] = nn.Linear(w, w, bias=False)
+            part[f"harmonic{r}"] = nn.Linear(w, w, bias=False)
+            part[f"norm{r}"] = nn.LayerNorm(w)
+        return nn.ModuleDict(part)
+
+    @staticmethod
+    def carry(matrix, x):
+        """matrix [N, M] applied to x [batch, M, width]."""
+        batch, rows, width = x.shape
+        y = torch.sparse.mm(matrix, x.transpose(0, 1).reshape(rows, batch * width))
+        return y.view(-1, batch, width).transpose(0, 1)
+
+    def update(self, layer, r, x):
+        u = layer[f"self{r}"](x[r])
+        if r > 0:
+            u = u + layer[f"below{r}"](self.carry(self.d[r - 1], x[r - 1]))
+        if r + 1 < self.degrees:
+            u = u + layer[f"above{r}"](self.carry(self.dt[r], x[r + 1]))
+        if r == self.place.target and self.h.shape[1]:
+            u = u + layer[f"harmonic{r}"](self.h @ (self.h.T @ x[r]))
+        return layer[f"norm{r}"](x[r] + F.gelu(u))
+
+    def forward(self, features):
+        x = [enc(f) for enc, f in zip(self.enc, features)]
+        for layer in self.layer:
+            x = [self.update(layer, r, x) for r in range(self.degrees)]
+        return self.head[self.place.target](x[self.place.target])
+
+
+class AttentionLayer(nn.Module):
+    def __init__(self, mixer, w, heads, tokens, ratio):
+        super().__init__()
+        c = w // heads
+        self.heads, self.slices = heads, mixer == "slices"
+        self.norm1, self.norm2 = nn.LayerNorm(w), nn.LayerNorm(w)
+        self.key, self.value, self.out = nn.Linear(w, w), nn.Linear(w, w), nn.Linear(w, w)
+        if self.slices:
+            self.slice, self.sharpness = nn.Linear(c, tokens), nn.Parameter(torch.full((heads,), 2.0))
+            self.q, self.k, self.v = (nn.Linear(c, c, bias=False) for _ in range(3))
+        else:
+            self.query = nn.Parameter(torch.randn(w, tokens) / c**0.5)
+        self.mlp1, self.mlp2 = nn.Linear(w, ratio * w), nn.Linear(ratio * w, w)
+
+    def mix(self, x):
+        split = lambda a: a.unflatten(-1, (self.heads, a.shape[-1] // self.heads)).transpose(1, 2)  # [batch, heads, tokens, c]
+        key, value = split(self.key(x)), split(self.value(x))
+        if self.slices:
+            weight = torch.softmax(self.sharpness[:, None, None] * self.slice(key), -1)
+            z = weight.transpose(2, 3) @ value / (weight.sum(2)[..., None] + 1e-5)
+            score = torch.softmax(self.q(z) @ self.k(z).transpose(2, 3) / z.shape[-1]**0.5, -1)
+            y = weight @ (score @ self.v(z))
+        else:
+            score = key @ self.query.view(self.heads, -1, self.query.shape[1])
+            y = torch.softmax(score, -1) @ (torch.softmax(score, 2).transpose(2, 3) @ value)
+        return self.out(y.transpose(1, 2).flatten(2))
+
+    def forward(self, x):
+        x = x + self.mix(self.norm1(x))
+        return x + self.mlp2(F.gelu(self.mlp1(self.norm2(x))))
+
+
+class Attention(Model):
+    def __init__(self, place, inputs, channels, mixer="slices", w=88, layers=4, heads=4, tokens=64, ratio=2, **kw):
+        super().__init__(place, channels, **kw)
+        degrees, n, q = min(place.topo.dim, 2) + 1, place.topo.n, place.target
+        self.rows = slice(sum(n[:q]), sum(n[:q + 1]))
+        self.enc = nn.ModuleList(nn.Linear(inputs[r], w) for r in range(degrees))
+        self.layer = nn.ModuleList(AttentionLayer(mixer, w, heads, tokens, ratio) for _ in range(layers))
+        self.norm, self.head1, self.head2 = nn.LayerNorm(w), nn.Linear(w, w), nn.Linear(w, channels)
+
+    def forward(self, features):
+        x = torch.cat([enc(f) for enc, f in zip(self.enc, features)], 1)
+        for layer in self.layer:
+            x = layer(x)
+        return self.head2(F.gelu(self.head1(self.norm(x[:, self.rows]))))
+
+
+MODELS = {"gno": Gno, "fno": Fno, "mgn": Mgn, "deeponet": DeepOnet, "geofno": GeoFno, "hsd": Hsd, "tno": Tno, "attention": Attention}
 
 
 def stored_name(model, name):

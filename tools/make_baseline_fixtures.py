@@ -54,6 +54,7 @@ def lump(rng):
 MESHES = {"annulus": annulus, "torus": torus, "patch": patch, "sphere": sphere, "lump": lump}
 
 GNO, MGN = dict(h=6, project=5, layers=2), dict(h=6, steps=2)
+SLICES = dict(mixer="slices", w=6, layers=2, heads=2, tokens=4)
 DEEP = dict(branch=6, trunk=5, last=4, basis=5)
 # name: (model, mesh, target, channels, options)
 CASES = {
@@ -85,6 +86,12 @@ CASES = {
     "hsd_surface": ("hsd", "sphere", 0, 1, dict(h=5, modes=4, w=3, layers=2, grid_modes=2)),
     "hsd_volume": ("hsd", "lump", 0, 3, dict(h=5, modes=4, w=3, layers=2, grid_modes=2)),
     "hsd_published": ("hsd", "lump", 0, 3, dict(h=5, modes=3, w=3, layers=2, grid_modes=2, behaviour="published")),
+    "tno_plane": ("tno", "annulus", 1, 1, dict(w=5, layers=3)),
+    "tno_torus": ("tno", "torus", 1, 1, dict(w=4, layers=2)),
+    "tno_volume": ("tno", "lump", 0, 3, dict(w=5, layers=2)),
+    "attention_slices": ("attention", "annulus", 2, 1, SLICES),
+    "attention_latent": ("attention", "torus", 1, 1, dict(SLICES, mixer="latent", ratio=1)),
+    "attention_volume": ("attention", "lump", 0, 3, dict(SLICES, heads=3, ratio=3)),
 }
 
 
@@ -126,9 +133,9 @@ def train_step(model, adam, features, y):
     adam.zero_grad()
     loss = model.loss(features, y)
     loss.backward()
-    reals = [torch.view_as_real(p.grad) if p.is_complex() else p.grad for p in model.parameters()]
-    norm = torch.sqrt(sum(g.square().sum() for g in reals))
-    for p in model.parameters():
+    live = [p for p in model.parameters() if p.grad is not None]
+    norm = torch.sqrt(sum((torch.view_as_real(p.grad) if p.is_complex() else p.grad).square().sum() for p in live))
+    for p in live:
         p.grad *= min(1.0, OPTIMISER["clip"] / (norm.item() + 1e-6))
     adam.step()
     return loss.item()
@@ -138,7 +145,7 @@ def make(seed, kind, mesh, target, channels, options):
     rng = np.random.default_rng(1000 + seed)
     x, tops = MESHES[mesh](rng)
     topo = Topo(len(x), tops)
-    degrees = 3 if kind == "hsd" else 1
+    degrees = 3 if kind in ("hsd", "tno", "attention") else 1
     place = baselines.Place(x, topo, target)
     model = baselines.MODELS[kind](place, INPUTS, channels, **options)
     draw(model, rng)
@@ -152,7 +159,7 @@ def make(seed, kind, mesh, target, channels, options):
     p, loss = model(features), model.loss(features, y)
     loss.backward()
     out["output"], out["loss"] = p.detach().numpy(), np.array([loss.item()])
-    out["grad"] = flat(model, lambda p: p.grad)
+    out["grad"] = flat(model, lambda p: torch.zeros_like(p) if p.grad is None else p.grad)
     model.load_state_dict(initial, strict=False)  # the two passes above have moved the statistics
     adam = torch.optim.AdamW(model.parameters(), lr=OPTIMISER["lr"], weight_decay=OPTIMISER["wd"],
                              eps=OPTIMISER["floor"])

@@ -64,6 +64,7 @@ static void instance_open(instance *m, const example *e) {
   memset(&m->net, 0xff, sizeof m->net);
   gc_ok(dec_create(&m->d, m->x, DEC_UNIT));
   if (m->s.m->harmonic) gc_ok(dec_harmonic(m->d, e->target, &m->basis));
+  m->s.harmonic = (int)m->basis.count;
   gc_ok(geometry_create(&m->g, m->d, m->s.degrees - 1, e->target, m->basis.count ? &m->basis : NULL));
   const model_view v = {m->x, m->d, m->g, NULL};
   gc_ok(m->s.m->record(&m->s, &v, m->c.t, &m->net));
