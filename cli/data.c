@@ -8,14 +8,39 @@ static int run(int argc, char **argv);
 const verb verb_data = {
     "data",
     "generate the data set of a benchmark, or import your own mesh and arrays",
-    "darcy|torus|cavity|heat|reaction|lamination|ironloss|wells|flow|waves|elasticity|maxwell -o OUT | import SPEC.json -o OUT",
+    "darcy|torus|cavity|heat|reaction|lamination|ironloss|wells|flow|waves|elasticity|maxwell -o OUT | import SPEC.json -o OUT | check SPEC.json|DATA",
     "Writes one container with the complex, all samples, splits, scaling and input descriptors. A sample depends only on\n"
     "the seed and its number, not on the number of samples or threads.\n\n"
     "  dkho data darcy -o darcy.st                             the paper's 5000 samples\n"
     "  dkho data torus --samples 100 --resolution smoke -o t.st\n"
-    "  dkho data import annulus.json -o annulus.st             docs/FORMATS.md has the specification",
+    "  dkho data import plate.json -o plate.st                 docs/FORMATS.md has the specification\n"
+    "  dkho data check plate.json                              everything that is wrong with it, leaks between splits too",
     run,
 };
+
+/* One line for every finding; exit status 1 when there is an error. */
+static int check_data(const char *path, const common *shared) {
+  char *text;
+  size_t i;
+  json_t *line;
+  if (dkho_dataset_check(path, &text) != DKHO_OK) return failed();
+  json_t *found = json_loads(text, 0, NULL), *errors = json_object_get(found, "errors"),
+         *warnings = json_object_get(found, "warnings");
+  int wrong = json_array_size(errors) > 0;
+  if (shared->json) {
+    print_json(text);
+  } else {
+    dkho_text_free(text);
+    json_array_foreach(errors, i, line) printf("error: %s\n", json_string_value(line));
+    json_array_foreach(warnings, i, line) printf("warning: %s\n", json_string_value(line));
+    printf("%s: %s samples, %zu error%s, %zu warning%s\n", path,
+           grouped((int64_t)json_integer_value(json_object_get(found, "samples"))), json_array_size(errors),
+           json_array_size(errors) == 1 ? "" : "s", json_array_size(warnings),
+           json_array_size(warnings) == 1 ? "" : "s");
+  }
+  json_decref(found);
+  return wrong ? EXIT_FAILED : EXIT_DONE;
+}
 
 static int run(int argc, char **argv) {
   const char *out = NULL;
@@ -32,6 +57,12 @@ static int run(int argc, char **argv) {
   int nargs, s = parse(&verb_data, opts, &shared, argc, argv, &args, &nargs);
   if (s != EXIT_DONE || shared.help) return s;
   int import = nargs > 0 && strcmp(args[0], "import") == 0;
+  static const char *const nothing[] = {NULL};
+  if (nargs > 0 && strcmp(args[0], "check") == 0) {
+    if (nargs != 2) return misuse(&verb_data, "check needs one specification or data set");
+    s = only(&verb_data, opts, &shared, "not with check, which writes nothing", nothing);
+    return s ? s : check_data(args[1], &shared);
+  }
   if (nargs != 1 + import)
     return misuse(&verb_data, import ? "import needs one specification" : "expected one benchmark");
   static const char *const imports[] = {"-o", NULL};

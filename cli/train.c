@@ -79,6 +79,7 @@ static int run(int argc, char **argv) {
       {"--tau-range", OPT_TEXT, &tau_range, "X", "short for --set tau_range=X"},
       {"--lag-scale", OPT_TEXT, &lag_scale, "X", "short for --set lag_scale=X"},
       {"--skip-nonfinite", OPT_FLAG, &o.skip_nonfinite, NULL, "skip a non-finite step instead of stopping"},
+      {"--tensorboard", OPT_FLAG, &o.tensorboard, NULL, "also write a TensorBoard event file into the run"},
       {"--checkpoint-seconds", OPT_REAL, &o.checkpoint_seconds, "X",
        "time between checkpoints within an epoch (default 60)"},
       {0},

@@ -184,6 +184,10 @@ DKHO_API dkho_status dkho_problem_list(char **json);
 DKHO_API dkho_status dkho_dataset_generate(const char *problem, const char *path, const dkho_generate_options *options);
 /* A user's own mesh and arrays, by a JSON specification. */
 DKHO_API dkho_status dkho_dataset_import(const char *spec, const char *path, int force);
+/* Everything that is wrong with a specification or a data set, as JSON: {"path", "kind": "specification" or "dataset", "samples",
+ * "errors": [text], "warnings": [text]}. Errors keep it from being used or make its results worthless (samples with equal inputs in two
+ * splits); warnings look like mistakes. Returns DKHO_OK whatever was found, but for a file that cannot be read. */
+DKHO_API dkho_status dkho_dataset_check(const char *path, char **json);
 
 typedef struct dkho_dataset dkho_dataset;
 DKHO_API dkho_status dkho_dataset_open(dkho_dataset **out, const char *path);
@@ -231,6 +235,7 @@ typedef struct dkho_train_options {
   void *stop_user;
   double
       minutes; /* instead of epochs: as many as fit into this time here; 0: by epochs, or 10 minutes for imported data */
+  int tensorboard; /* 1: losses and rate of every epoch as a TensorBoard event file in the run's directory */
 } dkho_train_options;
 DKHO_API void dkho_train_defaults(dkho_train_options *options);
 /* Trains into a new directory. options NULL: dkho_train_defaults. Returns DKHO_E_STOPPED after a stop request, with a

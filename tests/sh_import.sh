@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The example of a user's own data: mesh and arrays in, one data set out; the arrays are what its script makes, where there is SciPy.
+# A user's own data: mesh and arrays in, one data set out; the arrays are what its script makes, where there is SciPy.
 set -euo pipefail
 source_dir=$1 dkho=$2/dkho
-example=$source_dir/examples/annulus
+example=$source_dir/tests/data/annulus
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 cd "$work"
 check() { # PATTERN FILE

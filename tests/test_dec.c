@@ -166,6 +166,11 @@ static void betti_numbers_are_right(void **state) {
     int64_t betti[CX_DEGREES], relative[CX_DEGREES];
     assert_int_equal(dec_betti(c, betti), DKHO_OK);
     assert_int_equal(dec_betti_relative(c, relative), DKHO_OK);
+    for (int r = 0; r < 2; r++) { /* by counting, where that is possible, and by elimination */
+      int64_t again[CX_DEGREES];
+      assert_int_equal(dec_betti_eliminated(c, r, again), DKHO_OK);
+      assert_memory_equal(again, r ? relative : betti, sizeof again);
+    }
     for (int k = 0; k < CX_DEGREES; k++)
       if (betti[k] != ZOO[i].betti[k] || relative[k] != ZOO[i].relative[k])
         fail_msg("%s, degree %d: found %lld and %lld relative, expected %lld and %lld", ZOO[i].name, k,

@@ -1,5 +1,6 @@
 /* data.c: data sets of the public header. */
 #include "api/api.h"
+#include "data/check.h"
 #include "data/import.h"
 #include "problem/problem.h"
 
@@ -64,6 +65,16 @@ dkho_status dkho_dataset_import(const char *spec, const char *path, int force) {
   dkho_status s = data_import(spec, path, force, &hooks);
   dec_bases_free(&found);
   return s;
+}
+
+dkho_status dkho_dataset_check(const char *path, char **json) {
+  dec_bases found = {0};
+  json_t *answer = NULL;
+  import_hooks hooks = {.user = &found, .mesh = mesh};
+  *json = NULL;
+  dkho_status s = data_check(path, &hooks, &answer);
+  dec_bases_free(&found);
+  return s == DKHO_OK ? api_json(answer, json) : s;
 }
 
 dkho_status dkho_dataset_open(dkho_dataset **out, const char *path) {

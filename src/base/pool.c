@@ -1,5 +1,9 @@
-/* pool.c: a fixed set of pthreads that take task numbers from one counter. Whoever waits, for work or for its end, looks
+/* pool.c: a fixed set of pthreads that take tickets from one counter. Whoever waits, for work or for its end, looks
  * for a moment before it sleeps: a sleeper costs tens of microseconds to wake, as long as many a region takes.
+ *
+ * A round ends with its last task, not when every worker has looked in: on a busy machine a worker may not get a core for
+ * milliseconds, and nobody waits for one that has no task. Such a worker comes late, into a later round or into none; so a ticket
+ * carries its round, and is taken in one step with the proof that there was one.
  *
  * A forked child has the pool but not its threads: the first region that runs there starts them anew. */
 #include "base/clock.h"
@@ -38,31 +42,61 @@ struct pool {
   pthread_mutex_t lock;
   pthread_cond_t wake, idle;
   double patience;
-  _Atomic uint64_t round;
-  _Atomic int busy, quit; /* workers that have not finished the round */
-  _Atomic int waiting;    /* the caller sleeps */
-  int sleepers;           /* workers that sleep; under the lock */
+  _Atomic uint64_t tickets; /* round << 32 | tasks that nobody has taken yet */
+  _Atomic size_t open;      /* tasks of the round that are not finished */
+  _Atomic int quit;
+  _Atomic int waiting; /* the caller sleeps */
+  int sleepers;        /* workers that sleep; under the lock */
+  /* the round: constant while a task of it is open */
   pool_task fn;
   void *ctx;
   size_t tasks;
-  _Atomic size_t next;
   size_t failed_task; /* lowest failed task, tasks when none */
   dkho_status status;
   char text[1024];
 };
 
-static void work(pool *p, int worker) {
-  for (size_t t; (t = atomic_fetch_add(&p->next, 1)) < p->tasks;) {
-    dkho_status s = p->fn(p->ctx, t, worker);
-    if (s == DKHO_OK) continue;
-    pthread_mutex_lock(&p->lock);
-    if (t < p->failed_task) {
-      p->failed_task = t;
-      p->status = s;
-      strncpy(p->text, fail_text(), sizeof p->text - 1);
+enum { TICKET_BITS = 32 };
+static const uint64_t TICKETS = (UINT64_C(1) << TICKET_BITS) - 1;
+
+/* The next task of the round at hand; 0: there is none. */
+static int take_ticket(pool *p, size_t *task) {
+  uint64_t seen = atomic_load(&p->tickets);
+  while (seen & TICKETS)
+    if (atomic_compare_exchange_weak(&p->tickets, &seen, seen - 1)) {
+      *task = p->tasks - (size_t)(seen & TICKETS); /* the round cannot end before this task does */
+      return 1;
     }
-    pthread_mutex_unlock(&p->lock);
-    atomic_store(&p->next, p->tasks);
+  return 0;
+}
+
+/* `count` tasks are done with. The last one wakes the caller, who says that it will sleep before it looks at `open` again: one of the
+ * two sees the other. */
+static void close_tasks(pool *p, size_t count) {
+  if (atomic_fetch_sub(&p->open, count) > count || !atomic_load(&p->waiting)) return;
+  pthread_mutex_lock(&p->lock);
+  pthread_cond_signal(&p->idle);
+  pthread_mutex_unlock(&p->lock);
+}
+
+/* A task has failed: those that nobody has taken yet are not begun. */
+static void note_failure(pool *p, size_t task, dkho_status s) {
+  pthread_mutex_lock(&p->lock);
+  if (task < p->failed_task) {
+    p->failed_task = task;
+    p->status = s;
+    strncpy(p->text, fail_text(), sizeof p->text - 1);
+  }
+  pthread_mutex_unlock(&p->lock);
+  uint64_t left = atomic_fetch_and(&p->tickets, ~TICKETS) & TICKETS;
+  if (left) close_tasks(p, (size_t)left);
+}
+
+static void work(pool *p, int worker) {
+  for (size_t t; take_ticket(p, &t);) {
+    dkho_status s = p->fn(p->ctx, t, worker);
+    if (s != DKHO_OK) note_failure(p, t, s);
+    close_tasks(p, 1);
   }
 }
 
@@ -75,12 +109,11 @@ static void breathe(void) {
 #endif
 }
 
-static int has_work(pool *p, uint64_t seen) {
-  return atomic_load(&p->round) != seen || atomic_load(&p->quit);
+static int has_work(pool *p) {
+  return (atomic_load(&p->tickets) & TICKETS) != 0 || atomic_load(&p->quit);
 }
-static int has_ended(pool *p, uint64_t seen) {
-  (void)seen;
-  return atomic_load(&p->busy) == 0;
+static int has_ended(pool *p) {
+  return atomic_load(&p->open) == 0;
 }
 
 void pool_breathe(unsigned turn) {
@@ -91,52 +124,42 @@ void pool_breathe(unsigned turn) {
 }
 
 /* Looks until `ready` or until patience is at its end; says which. */
-static int look(pool *p, int (*ready)(pool *, uint64_t), uint64_t seen) {
-  if (ready(p, seen)) return 1;
+static int look(pool *p, int (*ready)(pool *)) {
+  if (ready(p)) return 1;
   if (!(p->patience > 0)) return 0;
   double until = clock_now() + p->patience;
   do
     for (int i = 0; i < LOOKS; i++) {
-      if (ready(p, seen)) return 1;
+      if (ready(p)) return 1;
       breathe();
     }
   while (clock_now() < until);
   return 0;
 }
 
-static void sleep_for_work(pool *p, uint64_t seen) {
+static void sleep_for_work(pool *p) {
   pthread_mutex_lock(&p->lock);
   p->sleepers++;
-  while (!has_work(p, seen)) pthread_cond_wait(&p->wake, &p->lock);
+  while (!has_work(p)) pthread_cond_wait(&p->wake, &p->lock);
   p->sleepers--;
   pthread_mutex_unlock(&p->lock);
 }
 
-/* The caller announces that it will sleep before it looks at `busy` again, and a worker leaves `busy` before it looks
- * for that: one of the two sees the other. */
 static void sleep_for_end(pool *p) {
   pthread_mutex_lock(&p->lock);
   atomic_store(&p->waiting, 1);
-  while (atomic_load(&p->busy)) pthread_cond_wait(&p->idle, &p->lock);
+  while (!has_ended(p)) pthread_cond_wait(&p->idle, &p->lock);
   atomic_store(&p->waiting, 0);
-  pthread_mutex_unlock(&p->lock);
-}
-
-static void leave_round(pool *p) {
-  if (atomic_fetch_sub(&p->busy, 1) > 1 || !atomic_load(&p->waiting)) return;
-  pthread_mutex_lock(&p->lock);
-  pthread_cond_signal(&p->idle);
   pthread_mutex_unlock(&p->lock);
 }
 
 static void *thread_main(void *arg) {
   pool *p = ((seat *)arg)->p;
   int worker = ((seat *)arg)->worker;
-  for (uint64_t seen = 0;; seen++) {
-    if (!look(p, has_work, seen)) sleep_for_work(p, seen);
+  for (;;) {
+    if (!look(p, has_work)) sleep_for_work(p);
     if (atomic_load(&p->quit)) return NULL;
     work(p, worker);
-    leave_round(p);
   }
 }
 
@@ -179,8 +202,8 @@ static void end_threads(pool *p) {
 
 /* In a forked child: the pool as pool_create leaves it. A failure leaves it without threads, to be tried again. */
 static dkho_status restart_threads(pool *p) {
-  atomic_store(&p->round, 0);
-  atomic_store(&p->busy, 0);
+  atomic_store(&p->tickets, 0);
+  atomic_store(&p->open, 0);
   atomic_store(&p->quit, 0);
   atomic_store(&p->waiting, 0);
   p->sleepers = 0;
@@ -226,7 +249,7 @@ int pool_width(const pool *p) {
 }
 
 dkho_status pool_run(pool *p, size_t tasks, pool_task fn, void *ctx) {
-  if (!p || p->width == 1 || tasks <= 1) {
+  if (!p || p->width == 1 || tasks <= 1 || tasks > TICKETS) {
     for (size_t t = 0; t < tasks; t++) TRY(fn(ctx, t, 0));
     return DKHO_OK;
   }
@@ -237,12 +260,12 @@ dkho_status pool_run(pool *p, size_t tasks, pool_task fn, void *ctx) {
   p->tasks = tasks;
   p->failed_task = tasks;
   p->status = DKHO_OK;
-  atomic_store(&p->next, 0);
-  atomic_store(&p->busy, p->started);
-  atomic_fetch_add(&p->round, 1);
+  atomic_store(&p->open, tasks);
+  uint64_t round = (atomic_load(&p->tickets) >> TICKET_BITS) + 1;
+  atomic_store(&p->tickets, round << TICKET_BITS | tasks); /* from here on workers may begin */
   if (p->sleepers) pthread_cond_broadcast(&p->wake);
   pthread_mutex_unlock(&p->lock);
   work(p, 0);
-  if (!look(p, has_ended, 0)) sleep_for_end(p);
+  if (!look(p, has_ended)) sleep_for_end(p);
   return p->status == DKHO_OK ? DKHO_OK : fail(p->status, "%s", p->text);
 }

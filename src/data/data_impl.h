@@ -11,6 +11,9 @@ void data_name_field(char *name, int ci, const data_field *f);
 void data_name_harmonic(char *name, int ci, int degree);
 void data_name_split(char *name, data_split s);
 
+void data_sort_samples(int64_t count, int64_t *sample); /* ascending */
+/* The permutation of all samples that random splits are cut from. */
+void data_split_order(uint64_t seed, int64_t samples, int64_t *order);
 /* Ascending, in range, disjoint, train not empty. */
 dkho_status data_check_splits(const char *path, int64_t samples, const int64_t *count, const int64_t *const *split);
 /* A target with a harmonic head needs a basis on every complex, of one size. */

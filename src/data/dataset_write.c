@@ -300,14 +300,23 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+void data_sort_samples(int64_t count, int64_t *sample) {
+  qsort(sample, (size_t)count, sizeof *sample, ascending);
+}
+
 dkho_status dataset_split_list(dataset_writer *w, data_split s, int64_t count, const int64_t *sample) {
   int64_t *own;
   if (!ARENA_NEW(&w->mem, own, count + 1)) return DKHO_E_MEMORY;
   if (count) memcpy(own, sample, (size_t)count * sizeof *own);
-  qsort(own, (size_t)count, sizeof *own, ascending);
+  data_sort_samples(count, own);
   w->split[s] = own;
   w->splits[s] = count;
   return DKHO_OK;
+}
+
+void data_split_order(uint64_t seed, int64_t samples, int64_t *order) {
+  rng r = rng_open(seed, RNG_SPLIT, 0);
+  rng_permute(&r, order, samples);
 }
 
 dkho_status dataset_split_random(dataset_writer *w, uint64_t seed, int64_t train, int64_t val, int64_t test) {
@@ -317,8 +326,7 @@ dkho_status dataset_split_random(dataset_writer *w, uint64_t seed, int64_t train
     return fail(DKHO_E_INPUT, "%s: split %lld + %lld + %lld of %lld samples", w->path, (long long)train, (long long)val,
                 (long long)test, (long long)w->total);
   if (!ARENA_NEW(&w->mem, order, w->total + 1)) return DKHO_E_MEMORY;
-  rng r = rng_open(seed, RNG_SPLIT, 0);
-  rng_permute(&r, order, w->total);
+  data_split_order(seed, w->total, order);
   for (int i = 0; i < DATA_SPLITS; order += sizes[i++]) TRY(dataset_split_list(w, (data_split)i, sizes[i], order));
   return DKHO_OK;
 }

@@ -62,31 +62,50 @@ static dkho_status fit(importer *m, import_field *f, const char *path) {
   return DKHO_OK;
 }
 
-static dkho_status open_field(importer *m, json_t *o, const char *where, import_field *f) {
+/* One part of a field's entry: when checking, a failure is noted and the next part is looked at. */
+static dkho_status field_part(importer *m, import_field *f, dkho_status s) {
+  f->unread |= s != DKHO_OK;
+  return import_note(m, s);
+}
+
+/* What an entry says, without its array. */
+static dkho_status read_field_entry(importer *m, json_t *o, const char *where, import_field *f, const char **file) {
   static const char *const keys[] = {"name", "role", "degree", "file", "scaling", "rows"};
   static const int64_t zero = 0;
-  const char *roles[DATA_ROLES], *file;
-  int64_t degree;
-  int role;
+  const char *roles[DATA_ROLES];
+  int64_t degree = 0;
+  int role = DATA_INPUT, dim = m->c ? m->c->dim : CX_DEGREES - 1;
   char at[64];
   for (int i = 0; i < DATA_ROLES; i++) roles[i] = data_role_name((data_role)i);
-  TRY(spec_keys(o, where, 6, keys));
-  TRY(spec_text(o, where, "name", NULL, &m->mem, &f->f.name));
-  TRY(spec_choice(o, where, "role", DATA_ROLES, roles, NULL, &role));
-  TRY(spec_int(o, where, "degree", role == DATA_GLOBAL ? &zero : NULL, 0, m->c->dim, &degree));
-  TRY(spec_text(o, where, "file", NULL, &m->mem, &file));
-  f->f.role = (data_role)role, f->f.degree = (int)degree, f->f.scale = 1;
-  TRY(choose_rows(m, o, where, f));
+  TRY(field_part(m, f, spec_keys(o, where, 6, keys)));
+  f->f.name = "", *file = NULL;
+  TRY(field_part(m, f, spec_text(o, where, "name", NULL, &m->mem, &f->f.name)));
+  TRY(field_part(m, f, spec_choice(o, where, "role", DATA_ROLES, roles, NULL, &role)));
+  TRY(field_part(m, f, spec_int(o, where, "degree", role == DATA_GLOBAL ? &zero : NULL, 0, dim, &degree)));
+  TRY(field_part(m, f, spec_text(o, where, "file", NULL, &m->mem, file)));
+  f->f.role = (data_role)role, f->f.scale = 1, f->f.channels = 1;
+  f->f.degree = degree >= 0 && degree <= dim ? (int)degree : 0;
   if (role == DATA_TARGET)
     f->f.rule = DATA_SCALE_RMS, f->f.eps = 1e-8;
   else if (role != DATA_STATIC)
     f->f.rule = DATA_SCALE_MEANSTD, f->f.eps = 1e-6;
   snprintf(at, sizeof at, "%.40s.scaling", where);
-  if (json_object_get(o, "scaling")) TRY(spec_scaling(json_object_get(o, "scaling"), at, &f->f));
+  json_t *scaling = json_object_get(o, "scaling");
+  return scaling ? field_part(m, f, spec_scaling(scaling, at, &f->f)) : DKHO_OK;
+}
+
+static dkho_status open_field(importer *m, json_t *o, const char *where, import_field *f) {
+  const char *file;
+  TRY(read_field_entry(m, o, where, f, &file));
+  if (m->c) TRY(field_part(m, f, choose_rows(m, o, where, f)));
+  if (!file) return DKHO_OK; /* noted */
   char *path = import_path(m, file);
   if (!path) return DKHO_E_MEMORY;
-  TRY(npy_open(&f->array, path));
-  return fit(m, f, path);
+  int fine = !f->unread;
+  TRY(field_part(m, f, npy_open(&f->array, path)));
+  if (m->c && fine && !f->unread) return field_part(m, f, fit(m, f, path));
+  f->unread = 1;
+  return DKHO_OK;
 }
 
 dkho_status import_arrays(importer *m) {
@@ -127,7 +146,14 @@ dkho_status import_statics(importer *m, dataset_writer *w) {
   return DKHO_OK;
 }
 
-static void convert(const import_field *f, uint64_t n, int64_t first, int64_t count, void *out) {
+/* Rows of one sample's value in the data set. */
+static uint64_t value_rows(const importer *m, const import_field *f) {
+  return f->f.role == DATA_GLOBAL ? 1 : (uint64_t)m->c->n[f->f.degree];
+}
+
+void import_convert(const importer *m, int i, int64_t first, int64_t count, void *out) {
+  const import_field *f = &m->field[i];
+  uint64_t n = value_rows(m, f);
   float *single = out;
   double *pair = out;
   for (uint64_t j = 0; j < (uint64_t)count * n * (uint64_t)f->f.channels; j++) {
@@ -137,11 +163,6 @@ static void convert(const import_field *f, uint64_t n, int64_t first, int64_t co
     else
       single[j] = (float)v;
   }
-}
-
-/* Rows of one sample's value in the data set. */
-static uint64_t value_rows(const importer *m, const import_field *f) {
-  return f->f.role == DATA_GLOBAL ? 1 : (uint64_t)m->c->n[f->f.degree];
 }
 
 dkho_status import_samples(importer *m, dataset_writer *w) {
@@ -158,9 +179,8 @@ dkho_status import_samples(importer *m, dataset_writer *w) {
   for (int64_t first = 0; first < m->samples; first += BLOCK) {
     int64_t count = m->samples - first < BLOCK ? m->samples - first : BLOCK;
     for (int i = 0, b = 0; i < m->fields; i++) {
-      const import_field *f = &m->field[i];
-      if (f->f.role == DATA_STATIC) continue;
-      convert(f, value_rows(m, f), first, count, block[b++]);
+      if (m->field[i].f.role == DATA_STATIC) continue;
+      import_convert(m, i, first, count, block[b++]);
     }
     TRY(dataset_append(w, 0, count, (const void *const *)block));
   }

@@ -218,16 +218,25 @@ static dkho_status check_recipe(const data_spec *s, int i) {
   return DKHO_OK;
 }
 
-dkho_status spec_check(const data_spec *s, int dim) {
+dkho_status spec_check_each(const data_spec *s, int dim, dkho_status (*note)(void *ctx, dkho_status s), void *ctx) {
   int targets = 0;
   if (s->fields > DATA_FIELDS_MAX)
-    return fail(DKHO_E_INPUT, "%d fields, at most %d are possible", s->fields, DATA_FIELDS_MAX);
+    return note(ctx, fail(DKHO_E_INPUT, "%d fields, at most %d are possible", s->fields, DATA_FIELDS_MAX));
   for (int i = 0; i < s->fields; i++) {
-    TRY(check_field(s, i, dim));
+    TRY(note(ctx, check_field(s, i, dim)));
     targets += s->field[i].role == DATA_TARGET;
   }
-  if (targets == 0) return fail(DKHO_E_INPUT, "no field is a target");
-  for (int i = 0; i < s->recipes; i++) TRY(check_recipe(s, i));
-  for (int i = 0; i < s->knowns; i++) TRY(known_check(&s->known[i], i, s->fields, s->field));
-  return feat_check(&s->table, dim, s->fields, s->field);
+  if (targets == 0) TRY(note(ctx, fail(DKHO_E_INPUT, "no field is a target")));
+  for (int i = 0; i < s->recipes; i++) TRY(note(ctx, check_recipe(s, i)));
+  for (int i = 0; i < s->knowns; i++) TRY(note(ctx, known_check(&s->known[i], i, s->fields, s->field)));
+  return note(ctx, feat_check(&s->table, dim, s->fields, s->field));
+}
+
+static dkho_status stop_there(void *ctx, dkho_status s) {
+  (void)ctx;
+  return s;
+}
+
+dkho_status spec_check(const data_spec *s, int dim) {
+  return spec_check_each(s, dim, stop_there, NULL);
 }

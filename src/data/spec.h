@@ -30,6 +30,8 @@ dkho_status spec_write(const data_spec *s, arena *mem, char **out);
 dkho_status spec_read(data_spec *out, arena *mem, const char *text);
 /* What can be checked without the arrays: names, numbers, recipes, the table on complexes of dimension dim. */
 dkho_status spec_check(const data_spec *s, int dim);
+/* The same; every failure is handed to `note`, which says whether to go on (DKHO_OK) or what to return. */
+dkho_status spec_check_each(const data_spec *s, int dim, dkho_status (*note)(void *ctx, dkho_status s), void *ctx);
 
 /* Readers of JSON objects, shared with import. `where` names the object in messages; fallback NULL or absent: the key is
  * needed. */

@@ -42,6 +42,8 @@ dkho_status dec_matrix(const dec *d, int k, dec_part part, csr *out);
  * and relative to the boundary subcomplex; β[k] for k = 0 … dim, zeros above. */
 dkho_status dec_betti(const cx *c, int64_t betti[CX_DEGREES]);
 dkho_status dec_betti_relative(const cx *c, int64_t betti[CX_DEGREES]);
+/* The same of any complex by elimination, without the shorter way that surfaces have. */
+dkho_status dec_betti_eliminated(const cx *c, int relative, int64_t betti[CX_DEGREES]);
 
 /* An M_k-orthonormal basis of ker Δ_k: n[k] × β_k column-major; certificates are max over columns of ‖dh‖ and ‖δh‖ in
  * the metric (zero in spectral bases). Signs as in dec_spectrum. */

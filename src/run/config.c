@@ -99,6 +99,7 @@ dkho_status config_resolve(run_config *c, const dataset *d, const char *path, co
   c->warmup = o->warmup;
   c->train_samples = o->train_samples;
   c->skip_nonfinite = o->skip_nonfinite;
+  c->tensorboard = o->tensorboard;
   if (o->schedule) TRY(lr_parse(o->schedule, &c->schedule));
   c->seed = o->seed;
   return check_numbers(c);
@@ -198,6 +199,7 @@ dkho_status config_write(const run_config *c, const char *path, int force) {
                         number_keys[i].whole ? json_integer((json_int_t) * (const int64_t *)(const void *)at)
                                              : json_real(*(const double *)(const void *)at));
   }
+  if (j && c->tensorboard) json_object_set_new(j, "tensorboard", json_true());
   return config_save_json(j, path, force);
 }
 
@@ -224,6 +226,7 @@ static dkho_status read_numbers(run_config *c, json_t *j, const char *path) {
   c->request.modes = (int)modes, c->request.harmonic = (int)harmonic;
   c->seed = c->request.seed = (uint64_t)seed;
   c->skip_nonfinite = json_is_true(json_object_get(j, "skip_nonfinite"));
+  c->tensorboard = json_is_true(json_object_get(j, "tensorboard"));
   dkho_status s = check_numbers(c);
   return s == DKHO_OK ? s : fail_prefix(s, "%s", path);
 }

@@ -15,7 +15,7 @@ typedef struct run_config {
   double lr, weight_decay, clip, ema;
   optim_kind optimizer;
   lr_schedule schedule;
-  int skip_nonfinite;
+  int skip_nonfinite, tensorboard;
   uint64_t seed;
   arena mem; /* of the texts */
 } run_config;

@@ -13,6 +13,7 @@
 #include "la/la.h"
 #include "nn/state.h"
 #include "run/evaluate.h"
+#include "run/events.h"
 #include "run/result_json.h"
 #include "run/samples.h"
 #include "version.h"
@@ -21,13 +22,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { COLUMNS = 5 }; /* of the history: epoch, lr, training loss, validation error, seconds */
 enum { PATH_LIMIT = 4096 };
 
 /* What a run consists of; the first makes a directory one. */
-static const char *const files[] = {"config.json", "manifest.json", "metrics.csv", "last.st", "best.st", "result.json"};
+static const char *const files[] = {"config.json", "manifest.json", "metrics.csv", "last.st",
+                                    "best.st",     "result.json",   EVENTS_FILE};
 enum { FILES = sizeof files / sizeof *files };
 
 typedef struct trainer {
@@ -158,7 +161,21 @@ static dkho_status load_checkpoint(trainer *t) {
 
 /* ---- what people read ---- */
 
-static dkho_status write_history(const trainer *t) {
+/* An epoch of the history as TensorBoard takes it. */
+static event_row history_event(void *ctx, int64_t epoch) {
+  static const char *const tag[] = {"rate", "rel_l2/train", "rel_l2/val"};
+  const double *h = ((const trainer *)ctx)->history + epoch * COLUMNS;
+  return (event_row){.step = (int64_t)h[0], .seconds = h[4], .values = 3, .tag = tag, .value = h + 1};
+}
+
+static dkho_status write_events(trainer *t) {
+  char path[PATH_LIMIT];
+  if (!t->cfg->tensorboard) return DKHO_OK;
+  double start = (double)time(NULL) - t->seconds - (clock_now() - t->started);
+  return events_update(in_dir(t, EVENTS_FILE, path), start, t->epoch, history_event, t);
+}
+
+static dkho_status write_history(trainer *t) {
   char path[PATH_LIMIT];
   file_out f = {0};
   dkho_status s = file_open(&f, in_dir(t, "metrics.csv", path), 1);
@@ -167,9 +184,9 @@ static dkho_status write_history(const trainer *t) {
     const double *h = t->history + e * COLUMNS;
     s = file_printf(&f, "%.0f,%.9g,%.9g,%.9g,%.2f\n", h[0], h[1], h[2], h[3], h[4]);
   }
-  if (s == DKHO_OK) return file_commit(&f);
+  if (s == DKHO_OK) s = file_commit(&f);
   file_abort(&f);
-  return s;
+  return s == DKHO_OK ? write_events(t) : s;
 }
 
 /* "NAME.tmp.NUMBER" of one of a run's files. */

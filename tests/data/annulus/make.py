@@ -1,4 +1,4 @@
-"""Makes the arrays of this example: heat flow on a ring, its two rims held at their own temperatures.
+"""Makes the arrays of this fixture: heat flow on a ring, its two rims held at their own temperatures.
 
 u_t = 0.1 Δu to t = 0.1 from a random smooth state u0, with u = rim[0] on the inner and rim[1] on the outer rim: linear elements,
 Crank-Nicolson after two steps of backward Euler. Kept per sample: u0 and u on vertices, the heat flux q = -0.1 du on edges, rim. Any other solver would
