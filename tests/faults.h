@@ -6,6 +6,7 @@
 #include "api.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 
@@ -25,7 +26,8 @@ typedef enum {
 } io_kind;
 static const char *const io_name[IO_KINDS] = {"open", "write", "pwrite", "fsync",     "close", "rename",
                                               "link", "mmap",  "flock",  "ftruncate", "mkdir"};
-enum { IO_SHORT = -1 }; /* in place of an errno: a write that takes one byte */
+/* In place of an errno: a write that takes one byte; the process killed (in a write: after half of it). */
+enum { IO_SHORT = -1, IO_KILL = -2 };
 
 /* What is to fail, and what has been seen. */
 static struct {
@@ -45,6 +47,7 @@ static int io_fails(io_kind kind) {
   if (faults.kinds && n <= faults.room) faults.kinds[n - 1] = (unsigned char)kind;
   if (n != faults.at) return 0;
   faults.hit = (int)kind;
+  if (faults.error == IO_KILL && kind != IO_WRITE) raise(SIGKILL);
   if (faults.error > 0) errno = faults.error;
   return 1;
 }
@@ -74,6 +77,7 @@ int __wrap_open(const char *path, int flags, ...) {
 
 WRAP(ssize_t, write, int fd, const void *bytes, size_t count) {
   if (io_fails(IO_WRITE)) {
+    if (faults.error == IO_KILL && __real_write(fd, bytes, count / 2) >= 0) raise(SIGKILL);
     if (faults.error != IO_SHORT) return -1;
     count = count > 1 ? 1 : count;
   }

@@ -1,5 +1,6 @@
 /* file.c: atomic replacement and read-only maps. */
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/mem.h"
 #include "base/temp.h"
 
@@ -236,6 +237,8 @@ dkho_status file_map_open(file_map *m, const char *path) {
     s = io("read", path);
   else if (!S_ISREG(st.st_mode))
     s = fail(DKHO_E_IO, "%s: not a regular file", path);
+  else if (limit_check(LIMIT_FILE, (uint64_t)st.st_size, DKHO_E_INPUT) != DKHO_OK)
+    s = fail_prefix(DKHO_E_INPUT, "%s", path);
   else if (st.st_size > 0) {
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)

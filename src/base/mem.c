@@ -1,6 +1,8 @@
 /* mem.c: counted allocation and arenas. */
 #include "base/mem.h"
 
+#include "base/limit.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,9 @@ size_t mem_live_bytes(void) {
 size_t mem_peak_bytes(void) {
   return peak_bytes;
 }
+void mem_peak_restart(void) {
+  peak_bytes = (size_t)live_bytes;
+}
 uint64_t mem_calls(void) {
   return calls;
 }
@@ -42,6 +47,7 @@ void *mem_alloc(size_t count, size_t size) {
     fail(DKHO_E_MEMORY, "cannot allocate %zu items of %zu bytes: the product is too large", count, size);
     return NULL;
   }
+  if (limit_check(LIMIT_MEMORY, live_bytes + bytes, DKHO_E_MEMORY) != DKHO_OK) return NULL;
   size_t whole = sizeof(header) + (bytes + ALIGN - 1) / ALIGN * ALIGN;
   header *h = refused ? NULL : aligned_alloc(ALIGN, whole);
   if (!h) {

@@ -21,6 +21,7 @@ char *mem_strdup(const char *s); /* owned by the caller */
 size_t mem_live_blocks(void);
 size_t mem_live_bytes(void);
 size_t mem_peak_bytes(void);
+void mem_peak_restart(void);         /* the peak counts from now on */
 uint64_t mem_calls(void);            /* allocations since the process started */
 void mem_fail_at(int64_t countdown); /* 1: the next allocation fails, once; 0: none does */
 

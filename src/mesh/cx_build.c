@@ -1,6 +1,7 @@
 /* cx_build.c: from top simplices, or from vertex lists of every degree, to the oriented complex. Everything rests on one
  * stable counting sort of vertex tuples, so the work is linear in the number of simplices and the numbering depends on
  * the input alone. */
+#include "base/limit.h"
 #include "mesh/cx_impl.h"
 
 #include <assert.h>
@@ -227,6 +228,7 @@ static dkho_status transpose_faces(cx *c, int k) {
 
 dkho_status cx_assemble(cx *c) {
   for (int k = 1; k <= c->dim; k++) {
+    if (k == c->dim) TRY(limit_check(LIMIT_SIMPLICES, (uint64_t)c->n[k], DKHO_E_INPUT));
     TRY(check_list(c, k));
     if (!(c->face[k] = arena_take(&c->mem, (size_t)c->n[k], (size_t)(k + 1) * sizeof(int32_t))) ||
         !(c->sign[k] = arena_take(&c->mem, (size_t)c->n[k], (size_t)(k + 1))))
@@ -250,6 +252,7 @@ dkho_status cx_start(cx **out, int gdim, int64_t n0, const double *x, int dim) {
     return fail(DKHO_E_INPUT, "degree of the top simplices: found %d, expected 0 … %d", dim, gdim);
   if (n0 < 1 || n0 > INT32_MAX)
     return fail(DKHO_E_INPUT, "number of vertices: found %lld, expected 1 … 2^31-1", (long long)n0);
+  TRY(limit_check(LIMIT_SIMPLICES, (uint64_t)n0, DKHO_E_INPUT));
   for (int64_t i = 0; i < n0 * gdim; i++) {
     if (!isfinite(x[i]))
       return fail(DKHO_E_INPUT, "vertex %lld: coordinate %g is not finite", (long long)(i / gdim), x[i]);
@@ -318,10 +321,9 @@ dkho_status cx_build(cx **out, int gdim, int64_t n0, const double *x, int dim, i
   dkho_status s = DKHO_OK;
   if (tops < 1 || tops > INT32_MAX)
     s = fail(DKHO_E_INPUT, "number of top simplices: found %lld, expected 1 … 2^31-1", (long long)tops);
-  else if (dim == 0)
-    s = check_points(c, tops, top);
   else
-    s = take_tops(c, tops, top);
+    s = limit_check(LIMIT_SIMPLICES, (uint64_t)tops, DKHO_E_INPUT);
+  if (s == DKHO_OK) s = dim == 0 ? check_points(c, tops, top) : take_tops(c, tops, top);
   for (int k = 1; s == DKHO_OK && k < dim; k++) s = number_simplices(c, k, order);
   if (s == DKHO_OK) s = cx_assemble(c);
   if (s == DKHO_OK)

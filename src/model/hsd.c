@@ -47,7 +47,7 @@ static int reads_three_degrees(int dim, int target) {
 
 /* In the plane it reads what is there for everybody, on three degrees. */
 static const char *reader_of(const model_setup *s) {
-  return form_of(s) == FORM_PLANE ? NULL : block_reader(s, form_of(s));
+  return form_of(s) == FORM_PLANE ? NULL : block_reader(s, (int)form_of(s));
 }
 
 static dkho_status hsd_check(const model_setup *s) {
