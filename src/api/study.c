@@ -1,11 +1,10 @@
 /* study.c: studies, comparisons, packed models and measurements of the public header. */
 #include "api/api.h"
 #include "model/model.h"
-#include "study/bench.h"
-#include "study/cost.h"
 #include "study/card.h"
 #include "study/pack.h"
 #include "study/study.h"
+#include "study/study_json.h"
 
 #include <string.h>
 
@@ -56,10 +55,13 @@ dkho_status dkho_reproduce(const char *name, const char *dir, const dkho_reprodu
 }
 
 dkho_status dkho_honesty(const char *run, const char *data, int threads, char **json) {
-  json_t *found = NULL;
+  json_t *object = NULL;
+  cost_report found = {0};
   *json = NULL;
   dkho_status s = cost_and_rows(run, data, threads, &found);
-  return hand_over(s, found, json);
+  if (s == DKHO_OK) s = cost_report_json(&found, &object);
+  cost_report_free(&found);
+  return hand_over(s, object, json);
 }
 
 dkho_status dkho_model_pack(const char *run, const char *data, const char *path, int force, int threads, char **json) {
@@ -80,26 +82,36 @@ dkho_status dkho_model_check(const char *path, int threads, char **json) {
   return hand_over(s, found, json);
 }
 
+/* The report is freed. */
+static dkho_status hand_over_bench(dkho_status s, bench_report *found, char **json) {
+  json_t *object = NULL;
+  if (s == DKHO_OK) s = bench_json(found, &object);
+  bench_report_free(found);
+  return hand_over(s, object, json);
+}
+
 dkho_status dkho_bench(const char *name, const char *size, const char *resolution, int threads, double seconds,
                        char **json) {
-  json_t *found = NULL;
+  bench_report found = {0};
   *json = NULL;
   dkho_status s = bench_problems(name, size, resolution, threads, seconds, &found);
-  return hand_over(s, found, json);
+  return hand_over_bench(s, &found, json);
 }
 
 dkho_status dkho_bench_model(const char *name, const char *model, const char *resolution, int threads, double seconds,
                              char **json) {
-  json_t *found = NULL;
+  bench_report found = {0};
   *json = NULL;
   dkho_status s = bench_model(name, model, resolution, threads, seconds, &found);
-  return hand_over(s, found, json);
+  return hand_over_bench(s, &found, json);
 }
 
 dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure, int force,
                                char **json) {
-  json_t *found = NULL;
+  json_t *object = NULL;
+  scaling_report found;
   *json = NULL;
   dkho_status s = bench_scaling(size, largest, turns, threads, figure, force, &found);
-  return hand_over(s, found, json);
+  if (s == DKHO_OK) s = scaling_json(&found, &object);
+  return hand_over(s, object, json);
 }

@@ -11,17 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAMPLES = 24, TURNS_MAX = 200, TASKS = 3, WIDTHS = 2 };
+enum { SAMPLES = 24, TURNS_MAX = 200, TASKS = BENCH_TASKS, WIDTHS = 2 };
+const char *const bench_task[BENCH_TASKS] = {"train", "predict1", "predict16"};
 
 static const struct {
-  const char *name;
   dkho_status (*call)(measured *, int64_t);
   int64_t batch;
   int calls; /* per turn, timed together */
 } tasks[TASKS] = {
-    {"train_ms", measure_train, MEASURE_BATCH, 1},
-    {"predict1_ms", measure_predict, 1, 8},
-    {"predict16_ms", measure_predict, MEASURE_BATCH, 1},
+    [BENCH_TRAIN] = {measure_train, MEASURE_BATCH, 1},
+    [BENCH_PREDICT1] = {measure_predict, 1, 8},
+    [BENCH_PREDICT16] = {measure_predict, MEASURE_BATCH, 1},
 };
 
 /* Milliseconds per sample. */
@@ -46,30 +46,39 @@ static dkho_status take_turns(int widths, measured *s, double seconds, turn_time
   return DKHO_OK;
 }
 
-/* first: times with one thread, set by its row, by which the others tell their speed-up. */
-static json_t *row_of(const measured *s, int turns, turn_times ms, double *first) {
-  double work = runner_work(s->train), time[TASKS];
-  json_t *row =
-      json_pack("{s:i, s:s, s:I, s:i, s:I}", "threads", pool_width(s->p), "engine", runner_engine(s->train),
-                "parameters", (json_int_t)s->o->p->total, "turns", turns, "train_bytes", (json_int_t)s->train_bytes);
-  for (int i = 0; i < TASKS; i++) {
-    char name[32];
-    time[i] = measure_median(ms[i], turns); /* sorts: the best comes first */
-    if (pool_width(s->p) == 1) first[i] = time[i];
-    json_object_set_new(row, tasks[i].name, json_real(time[i]));
-    snprintf(name, sizeof name, "%.*s_best_ms", (int)strlen(tasks[i].name) - 3, tasks[i].name);
-    json_object_set_new(row, name, json_real(ms[i][0]));
-    snprintf(name, sizeof name, "%.*s_speedup", (int)strlen(tasks[i].name) - 3, tasks[i].name);
-    json_object_set_new(row, name, json_real(first[i] / time[i]));
+/* A new row, zeroed; NULL: no memory. */
+static bench_row *add_row(bench_report *r) {
+  if (r->count == r->room) {
+    int room = 2 * r->room + 8;
+    bench_row *more = arena_take(&r->mem, (size_t)room, sizeof *more);
+    if (!more) return NULL;
+    if (r->count) memcpy(more, r->row, (size_t)r->count * sizeof *more);
+    r->row = more, r->room = room;
   }
-  json_object_set_new(row, "train_gflops", json_real(2e-6 * work / time[0]));
-  json_object_set_new(row, "peak_gflops", json_real(2e-9 * s->peak));
-  json_object_set_new(row, "share", json_real(1e3 * work / time[0] / s->peak));
-  return row;
+  return &r->row[r->count++];
+}
+
+/* first: times with one thread, set by its row, by which the others tell their speed-up. */
+static void fill_row(bench_row *row, const measured *s, int turns, turn_times ms, double *first) {
+  double work = runner_work(s->train);
+  row->threads = pool_width(s->p);
+  row->engine = runner_engine(s->train);
+  row->parameters = s->o->p->total;
+  row->turns = turns;
+  row->train_bytes = (int64_t)s->train_bytes;
+  for (int i = 0; i < TASKS; i++) {
+    row->median_ms[i] = measure_median(ms[i], turns); /* sorts: the best comes first */
+    row->best_ms[i] = ms[i][0];
+    if (row->threads == 1) first[i] = row->median_ms[i];
+    row->speedup[i] = first[i] / row->median_ms[i];
+  }
+  row->train_gflops = 2e-6 * work / row->median_ms[BENCH_TRAIN];
+  row->peak_gflops = 2e-9 * s->peak;
+  row->share = 1e3 * work / row->median_ms[BENCH_TRAIN] / s->peak;
 }
 
 static dkho_status bench_operator(const dataset *d, const neural_operator *o, int threads, double seconds,
-                                  const char *name, const char *size, json_t *rows) {
+                                  const char *name, const char *size, bench_report *out) {
   measured s[WIDTHS] = {0};
   turn_times *ms;
   int widths = threads > 1 ? WIDTHS : 1, turns = 0;
@@ -79,10 +88,12 @@ static dkho_status bench_operator(const dataset *d, const neural_operator *o, in
   for (int w = 0; st == DKHO_OK && w < widths; w++) st = measure_open(&s[w], d, o, w ? threads : 1, 1);
   if (st == DKHO_OK) st = take_turns(widths, s, seconds, ms, &turns);
   for (int w = 0; st == DKHO_OK && w < widths; w++) {
-    json_t *row = row_of(&s[w], turns, ms[w], first);
-    json_object_set_new(row, "task", json_string(name));
-    json_object_set_new(row, "size", json_string(size));
-    json_array_append_new(rows, row);
+    bench_row *row = add_row(out);
+    if (!row) st = DKHO_E_MEMORY;
+    if (!row) break;
+    fill_row(row, &s[w], turns, ms[w], first);
+    row->task = name;
+    snprintf(row->size, sizeof row->size, "%s", size);
   }
   for (int w = 0; w < widths; w++) measure_close(&s[w]);
   mem_free(ms);
@@ -91,7 +102,7 @@ static dkho_status bench_operator(const dataset *d, const neural_operator *o, in
 
 /* Makes a few samples in a file that vanishes, and measures the first target's operator with 1 and `threads` threads. */
 static dkho_status bench_problem(const problem *p, const char *model, const char *size, const char *resolution,
-                                 int threads, double seconds, json_t *rows) {
+                                 int threads, double seconds, bench_report *out) {
   char path[64];
   snprintf(path, sizeof path, "bench-%ld.st.tmp", (long)getpid());
   problem_request g = {.resolution = resolution, .samples = SAMPLES, .seed = 42, .threads = threads, .force = 1};
@@ -107,7 +118,7 @@ static dkho_status bench_problem(const problem *p, const char *model, const char
   unlink(path);
   if (s == DKHO_OK) s = config_resolve(&cfg, d, path, &options);
   if (s == DKHO_OK) s = operator_create(&o, d, &cfg.request);
-  if (s == DKHO_OK) s = bench_operator(d, o, threads, seconds, p->name, size ? size : model, rows);
+  if (s == DKHO_OK) s = bench_operator(d, o, threads, seconds, p->name, size ? size : model, out);
   operator_free(o);
   config_free(&cfg);
   dataset_free(d);
@@ -116,54 +127,59 @@ static dkho_status bench_problem(const problem *p, const char *model, const char
 
 /* Both sizes, or the one that is asked for. */
 static dkho_status bench_sizes(const problem *p, const char *size, const char *resolution, int threads, double seconds,
-                               json_t *rows) {
+                               bench_report *out) {
   static const char *const sizes[] = {"small", "large"};
   for (int i = 0; i < 2; i++)
     if (!size || strcmp(size, sizes[i]) == 0) {
       report_progress("measuring", (uint64_t)i, 2, p->name);
-      TRY(bench_problem(p, "dkho", sizes[i], resolution, threads, seconds, rows));
+      TRY(bench_problem(p, "dkho", sizes[i], resolution, threads, seconds, out));
     }
   return DKHO_OK;
 }
 
-dkho_status bench_problems(const char *of, const char *size, const char *resolution, int threads, double seconds,
-                           json_t **out) {
+/* The kernels, and the defaults of threads and seconds. */
+static dkho_status open_report(bench_report *out, int *threads, double *seconds) {
   const kern *k;
-  const problem *p;
-  *out = NULL;
+  *out = (bench_report){0};
   TRY(kern_get(&k));
+  out->isa = k->name;
+  if (*threads <= 0) *threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  if (!(*seconds > 0)) *seconds = 2;
+  return DKHO_OK;
+}
+
+void bench_report_free(bench_report *r) {
+  arena_free(&r->mem);
+  *r = (bench_report){0};
+}
+
+dkho_status bench_problems(const char *of, const char *size, const char *resolution, int threads, double seconds,
+                           bench_report *out) {
+  const problem *p;
+  TRY(open_report(out, &threads, &seconds));
   if (of) TRY(problem_find(of, &p));
   if (size && strcmp(size, "small") != 0 && strcmp(size, "large") != 0)
     return fail(DKHO_E_INPUT, "unknown size '%s'; there are small, large", size);
-  if (threads <= 0) threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  if (!(seconds > 0)) seconds = 2;
   if (!resolution) resolution = "main";
-  json_t *rows = json_array();
-  dkho_status s = of ? bench_sizes(p, size, resolution, threads, seconds, rows) : DKHO_OK;
+  dkho_status s = of ? bench_sizes(p, size, resolution, threads, seconds, out) : DKHO_OK;
   for (int i = 0; !of && s == DKHO_OK && i < problem_count(); i++)
-    if (problem_at(i)->paper) s = bench_sizes(problem_at(i), size, resolution, threads, seconds, rows);
-  if (s == DKHO_OK) *out = json_pack("{s:s, s:s, s:O}", "version", dkho_version(), "isa", k->name, "rows", rows);
-  json_decref(rows);
-  return s == DKHO_OK && !*out ? fail(DKHO_E_MEMORY, "no memory for a JSON object") : s;
+    if (problem_at(i)->paper) s = bench_sizes(problem_at(i), size, resolution, threads, seconds, out);
+  if (s != DKHO_OK) bench_report_free(out);
+  return s;
 }
 
 dkho_status bench_model(const char *of, const char *model, const char *resolution, int threads, double seconds,
-                        json_t **out) {
-  const kern *k;
+                        bench_report *out) {
   const problem *p;
   const model_type *m;
-  *out = NULL;
-  TRY(kern_get(&k));
+  TRY(open_report(out, &threads, &seconds));
   TRY(problem_find(of, &p));
   TRY(model_find(model, &m));
-  if (threads <= 0) threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  if (!(seconds > 0)) seconds = 2;
-  json_t *rows = json_array();
+  if (!resolution) resolution = "main";
   dkho_status s = DKHO_OK;
-  if (!m->size) s = bench_problem(p, model, NULL, resolution ? resolution : "main", threads, seconds, rows);
+  if (!m->size) s = bench_problem(p, model, NULL, resolution, threads, seconds, out);
   for (int i = 0; s == DKHO_OK && m->size && m->size[i].name; i++)
-    s = bench_problem(p, model, m->size[i].name, resolution ? resolution : "main", threads, seconds, rows);
-  if (s == DKHO_OK) *out = json_pack("{s:s, s:s, s:O}", "version", dkho_version(), "isa", k->name, "rows", rows);
-  json_decref(rows);
-  return s == DKHO_OK && !*out ? fail(DKHO_E_MEMORY, "no memory for a JSON object") : s;
+    s = bench_problem(p, model, m->size[i].name, resolution, threads, seconds, out);
+  if (s != DKHO_OK) bench_report_free(out);
+  return s;
 }

@@ -2,16 +2,50 @@
 #ifndef STUDY_BENCH_H
 #define STUDY_BENCH_H
 
-#include "dkho.h"
+#include "base/mem.h"
 
-#include <jansson.h>
+/* What is timed: a training step, predictions one by one and in batches. */
+enum { BENCH_TRAIN, BENCH_PREDICT1, BENCH_PREDICT16, BENCH_TASKS };
+extern const char *const bench_task[BENCH_TASKS]; /* their names in reports */
 
-/* Arguments and objects as dkho_bench, dkho_bench_model and dkho_bench_scaling describe them. */
+/* One operator with one number of threads. Times are milliseconds per sample. */
+typedef struct bench_row {
+  const char *task; /* the problem's name */
+  char size[64];    /* of the model, or the model's name where it has no sizes */
+  int threads, turns;
+  const char *engine;
+  int64_t parameters, train_bytes;
+  double median_ms[BENCH_TASKS], best_ms[BENCH_TASKS],
+      speedup[BENCH_TASKS];                /* speedup: against the row of one thread */
+  double train_gflops, peak_gflops, share; /* share: of the peak, in training */
+} bench_row;
+
+typedef struct bench_report {
+  const char *isa; /* of the kernels */
+  int count, room;
+  bench_row *row;
+  arena mem;
+} bench_report;
+/* Arguments as dkho_bench and dkho_bench_model describe them. On success bench_report_free is due. */
 dkho_status bench_problems(const char *problem, const char *size, const char *resolution, int threads, double seconds,
-                           json_t **out);
+                           bench_report *out);
 dkho_status bench_model(const char *problem, const char *model, const char *resolution, int threads, double seconds,
-                        json_t **out);
+                        bench_report *out);
+void bench_report_free(bench_report *r); /* zero is fine */
+
+/* Steps on meshes of growing size. */
+enum { BENCH_STAGES = 6 };
+typedef struct scaling_row {
+  int64_t simplices, train_bytes;
+  /* per sample, the last three per simplex too: medians, the best turn, and processor time of all threads */
+  double train_ms, train_us, train_best_us, processor_us;
+} scaling_row;
+typedef struct scaling_report {
+  int threads, batch, turns;
+  scaling_row row[BENCH_STAGES];
+} scaling_report;
+/* As dkho_bench_scaling describes it. */
 dkho_status bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure, int force,
-                          json_t **out);
+                          scaling_report *out);
 
 #endif

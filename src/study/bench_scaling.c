@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { STAGES = 6, SAMPLES = 4, TURNS_MAX = 100 };
+enum { STAGES = BENCH_STAGES, SAMPLES = 4, TURNS_MAX = 100 };
 static const int64_t least = 1000, most = 10000000; /* simplices */
 
 typedef struct stage {
@@ -139,22 +139,20 @@ static dkho_status stage_turn(stage *s, int turn, int threads) {
   return st;
 }
 
-static dkho_status draw_scaling(const char *path, int force, const char *name, const json_t *rows, int threads) {
+static dkho_status draw_scaling(const char *path, int force, const char *name, const scaling_report *r) {
   double x[STAGES], y[STAGES], work[STAGES];
   char title[96];
-  size_t i;
-  json_t *r;
-  json_array_foreach(rows, i, r) {
-    x[i] = json_number_value(json_object_get(r, "simplices"));
-    y[i] = json_number_value(json_object_get(r, "train_us_per_simplex"));
-    work[i] = json_number_value(json_object_get(r, "processor_us_per_simplex"));
+  for (int i = 0; i < STAGES; i++) {
+    x[i] = (double)r->row[i].simplices;
+    y[i] = r->row[i].train_us;
+    work[i] = r->row[i].processor_us;
   }
-  snprintf(title, sizeof title, "Training on meshes of %s, %d thread%s", name, threads, threads > 1 ? "s" : "");
-  double ends[2] = {x[0], x[i - 1]}, level[2] = {y[0], y[0]}, floor_at[2] = {0, 0};
+  snprintf(title, sizeof title, "Training on meshes of %s, %d thread%s", name, r->threads, r->threads > 1 ? "s" : "");
+  double ends[2] = {x[0], x[STAGES - 1]}, level[2] = {y[0], y[0]}, floor_at[2] = {0, 0};
   chart_series at[] = {
-      {.name = "time", .n = (int64_t)i, .x = x, .y = y, .line = 1, .dots = 1},
+      {.name = "time", .n = STAGES, .x = x, .y = y, .line = 1, .dots = 1},
       {.name = "linear growth", .n = 2, .x = ends, .y = level, .colour = 1, .line = 1, .dashed = 1},
-      {.name = "processor time", .n = (int64_t)i, .x = x, .y = work, .colour = 2, .line = 1, .dots = 1},
+      {.name = "processor time", .n = STAGES, .x = x, .y = work, .colour = 2, .line = 1, .dots = 1},
       {.n = 2, .x = ends, .y = floor_at, .colour = 1}, /* brings zero into view */
   };
   chart c = {.title = title,
@@ -166,15 +164,17 @@ static dkho_status draw_scaling(const char *path, int force, const char *name, c
   return figure_charts(path, force, 1, &c);
 }
 
-static json_t *row_of(stage *s, int turns) {
-  double ms = measure_median(s->ms, turns), each = 1e3 / (double)s->simplices;
-  return json_pack("{s:I, s:f, s:f, s:f, s:f, s:I}", "simplices", (json_int_t)s->simplices, "train_ms", ms,
-                   "train_us_per_simplex", ms * each, "train_best_us_per_simplex", s->ms[0] * each,
-                   "processor_us_per_simplex", measure_median(s->work, turns) * each, "train_bytes",
-                   (json_int_t)s->bytes);
+static void fill_row(scaling_row *row, stage *s, int turns) {
+  double each = 1e3 / (double)s->simplices; /* µs per simplex of a millisecond */
+  row->simplices = s->simplices;
+  row->train_bytes = (int64_t)s->bytes;
+  row->train_ms = measure_median(s->ms, turns); /* sorts: the best comes first */
+  row->train_us = row->train_ms * each;
+  row->train_best_us = s->ms[0] * each;
+  row->processor_us = measure_median(s->work, turns) * each;
 }
 
-static dkho_status measure(stage *s, int stages, int turns, int threads) {
+static dkho_status measure_stages(stage *s, int stages, int turns, int threads) {
   for (int t = 0; t < turns; t++)
     for (int i = 0; i < stages; i++) {
       report_progress("measuring", (uint64_t)(t * stages + i), (uint64_t)(turns * stages), s->p->name);
@@ -190,8 +190,7 @@ static const problem *scalable_problem(void) {
 }
 
 dkho_status bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure, int force,
-                          json_t **out) {
-  *out = NULL;
+                          scaling_report *out) {
   if (figure) TRY(canvas_check(figure, force)); /* not after minutes of work */
   if (largest == 0) largest = 1000000;
   if (largest < 2 * least || largest > most)
@@ -211,15 +210,11 @@ dkho_status bench_scaling(const char *size, int64_t largest, int turns, int thre
     report_progress("preparing", (uint64_t)i, STAGES, p->name);
     st = stage_open(&s[i], size, (int64_t)(smallest * pow(ratio, (double)i / (STAGES - 1))));
   }
-  if (st == DKHO_OK) st = measure(s, STAGES, turns, threads);
-  json_t *rows = json_array();
-  for (int i = 0; st == DKHO_OK && i < STAGES; i++) json_array_append_new(rows, row_of(&s[i], turns));
-  if (st == DKHO_OK && figure) st = draw_scaling(figure, force, p->name, rows, threads);
+  if (st == DKHO_OK) st = measure_stages(s, STAGES, turns, threads);
+  *out = (scaling_report){.threads = threads, .batch = MEASURE_BATCH, .turns = turns};
+  for (int i = 0; st == DKHO_OK && i < STAGES; i++) fill_row(&out->row[i], &s[i], turns);
+  if (st == DKHO_OK && figure) st = draw_scaling(figure, force, p->name, out);
   for (int i = 0; i < STAGES; i++) stage_close(&s[i]);
   mem_free(s);
-  if (st == DKHO_OK)
-    *out = json_pack("{s:s, s:i, s:i, s:i, s:O}", "version", dkho_version(), "threads", threads, "batch", MEASURE_BATCH,
-                     "turns", turns, "rows", rows);
-  json_decref(rows);
-  return st == DKHO_OK && !*out ? fail(DKHO_E_MEMORY, "no memory for a JSON object") : st;
+  return st;
 }

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "problem/problem.h"
-#include "run/result_json.h"
 #include "study/measure.h"
 
 #include <math.h>
@@ -73,22 +72,20 @@ static dkho_status time_solves(solve_job *j, const dataset *d, double *seconds) 
 }
 
 /* What the user's own solver takes, if the import's specification said so. */
-static dkho_status told_classical(const data_info *info, json_t **out) {
+static classical_cost told_classical(const data_info *info) {
   json_t *made = json_loads(info->params, 0, NULL), *seconds = json_object_get(made, "classical_seconds");
-  dkho_status s = DKHO_OK;
-  if (json_is_number(seconds) && !(*out = json_pack("{s:f, s:f, s:s}", "seconds_per_sample", json_number_value(seconds),
-                                                    "setup_seconds", 0.0, "what", "as given with the data")))
-    s = fail(DKHO_E_MEMORY, "no memory for a JSON object");
+  classical_cost c = {0};
+  if (json_is_number(seconds)) c = (classical_cost){COST_TOLD, json_number_value(seconds), 0};
   json_decref(made);
-  return s;
+  return c;
 }
 
-dkho_status cost_classical(const dataset *d, pool *threads, json_t **out) {
+dkho_status cost_classical(const dataset *d, pool *threads, classical_cost *out) {
   const data_info *info = dataset_info(d);
   const problem *p = problem_named(info->problem);
-  *out = NULL;
-  if (strcmp(info->generator, "dkho data") != 0) return told_classical(info, out);
-  if (!p) return DKHO_OK;
+  int ours = strcmp(info->generator, "dkho data") == 0;
+  *out = ours ? (classical_cost){0} : told_classical(info);
+  if (!ours || !p) return DKHO_OK;
   problem_state *state = NULL;
   double start = clock_now(), setup, seconds = 0;
   TRY(problem_prepare(&state, p, dataset_cx(d, 0), info->seed));
@@ -96,10 +93,8 @@ dkho_status cost_classical(const dataset *d, pool *threads, json_t **out) {
   solve_job j = {.p = p, .s = state, .c = dataset_cx(d, 0), .threads = threads};
   dkho_status s = time_solves(&j, d, &seconds);
   p->release(state);
-  TRY(s);
-  *out = json_pack("{s:f, s:f, s:s}", "seconds_per_sample", seconds, "setup_seconds", setup, "what",
-                   "all targets of a sample, after one set-up for the mesh");
-  return *out ? DKHO_OK : fail(DKHO_E_MEMORY, "no memory for a JSON object");
+  if (s == DKHO_OK) *out = (classical_cost){COST_MEASURED, seconds, setup};
+  return s;
 }
 
 static dkho_status drop(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
@@ -143,42 +138,41 @@ static double training_seconds(const opened *r, const char *run) {
   return seconds;
 }
 
-dkho_status cost_compare(const opened *r, const char *run, json_t *classical, json_t **out) {
-  double learned = 0, training = training_seconds(r, run);
-  TRY(time_predictions(r, &learned));
-  *out = json_pack("{s:i, s:f, s:O?}", "threads", pool_width(r->threads), "learned_seconds_per_sample", learned,
-                   "classical", classical);
-  if (!*out) return fail(DKHO_E_MEMORY, "no memory for a JSON object");
-  if (isfinite(training)) json_object_set_new(*out, "training_seconds", json_real(training));
-  if (!classical || !isfinite(training))
-    return json_object_set_new(*out, "break_even_solves", json_string("unknown")), DKHO_OK;
-  double solve = json_number_value(json_object_get(classical, "seconds_per_sample")), gain = solve - learned;
-  double spent = training + solve * (double)dataset_samples(r->d); /* the data had to be solved for, too */
-  json_object_set_new(*out, "break_even_solves",
-                      gain > 0 ? json_integer((json_int_t)ceil(spent / gain)) : json_string("never"));
+/* n solves cost n·solve; n predictions, spent + n·learned with spent = training + data: both are equal at spent/(solve - learned). */
+static double break_even(const run_cost *c, int64_t samples) {
+  double solve = c->classical.seconds_per_sample, gain = solve - c->seconds_per_sample;
+  if (!c->classical.source || !isfinite(c->training_seconds)) return NAN;
+  return gain > 0 ? ceil((c->training_seconds + solve * (double)samples) / gain) : INFINITY;
+}
+
+dkho_status cost_compare(const opened *r, const char *run, const classical_cost *classical, run_cost *out) {
+  *out = (run_cost){.threads = pool_width(r->threads), .classical = *classical};
+  out->training_seconds = training_seconds(r, run);
+  TRY(time_predictions(r, &out->seconds_per_sample));
+  out->break_even_solves = break_even(out, dataset_samples(r->d));
   return DKHO_OK;
 }
 
-dkho_status cost_and_rows(const char *run, const char *data, int threads, json_t **out) {
+dkho_status cost_and_rows(const char *run, const char *data, int threads, cost_report *out) {
   opened r = {0};
-  json_t *rows = NULL, *classical = NULL, *cost = NULL;
-  references found = {0};
-  *out = NULL;
+  classical_cost classical;
+  *out = (cost_report){0};
   dkho_status s;
   TRY_GOTO(opened_model(&r, run, data, threads));
   const problem *p = problem_named(dataset_info(r.d)->problem);
+  if (!(out->target = arena_strdup(&out->mem, r.cfg.target))) TRY_GOTO(DKHO_E_MEMORY);
   TRY_GOTO(reference_rows(r.d, r.cfg.request.target, r.cfg.metrics, r.cfg.train_samples, DATA_TEST, p ? p->turn : 0,
-                          r.threads, &found));
+                          r.threads, &out->rows));
   TRY_GOTO(cost_classical(r.d, r.threads, &classical));
-  TRY_GOTO(cost_compare(&r, run, classical, &cost));
-  rows = references_json(&found);
-  *out = json_pack("{s:s, s:O, s:O}", "target", r.cfg.target, "rows", rows, "cost", cost);
-  if (!*out) s = fail(DKHO_E_MEMORY, "no memory for a JSON object");
+  TRY_GOTO(cost_compare(&r, run, &classical, &out->cost));
 done:
-  references_free(&found);
-  json_decref(rows);
-  json_decref(classical);
-  json_decref(cost);
+  if (s != DKHO_OK) cost_report_free(out);
   opened_close(&r);
   return s;
+}
+
+void cost_report_free(cost_report *r) {
+  references_free(&r->rows);
+  arena_free(&r->mem);
+  *r = (cost_report){0};
 }

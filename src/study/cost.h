@@ -2,16 +2,40 @@
 #ifndef STUDY_COST_H
 #define STUDY_COST_H
 
+#include "run/reference.h"
 #include "study/opened.h"
 
-/* Times whole solves of the benchmark that made the data: {"seconds_per_sample", "setup_seconds", "samples", "what"}. *out is
- * NULL when no benchmark of ours made them. */
-dkho_status cost_classical(const dataset *d, pool *threads, json_t **out);
-/* {"threads", "learned_seconds_per_sample", "classical", "training_seconds", "break_even_solves": a number of samples after which
- * training and the solves that made the data have paid for themselves, or "never",
- * or "unknown" without the time of a classical solve or of the training}. classical may be NULL (null in the result); it is referenced. */
-dkho_status cost_compare(const opened *r, const char *run, json_t *classical, json_t **out);
-/* {"target", "rows": references_json, "cost": cost_compare} of a run. */
-dkho_status cost_and_rows(const char *run, const char *data, int threads, json_t **out);
+/* Whole solves: all targets of a sample, after one set-up for the mesh. Measured with the benchmark that made the data, or told by whoever
+ * imported them. */
+typedef enum cost_source { COST_UNKNOWN, COST_MEASURED, COST_TOLD } cost_source;
+typedef struct classical_cost {
+  cost_source source; /* unknown: the rest is 0 */
+  double seconds_per_sample, setup_seconds;
+} classical_cost;
+dkho_status cost_classical(const dataset *d, pool *threads, classical_cost *out);
+
+/* A prediction beside that, both with so many threads. */
+typedef struct run_cost {
+  int threads;
+  double seconds_per_sample; /* of a prediction */
+  double training_seconds;   /* NaN: not known */
+  classical_cost classical;
+  /* Solves after which training, and the solves that made the data, have paid for themselves; infinite: never; NaN: one of the above is not
+   * known. */
+  double break_even_solves;
+} run_cost;
+/* r: the run of the directory or model file `run`, open. */
+dkho_status cost_compare(const opened *r, const char *run, const classical_cost *classical, run_cost *out);
+
+/* A run's cost, and the rows that it is compared with. */
+typedef struct cost_report {
+  char *target; /* in mem */
+  references rows;
+  run_cost cost;
+  arena mem;
+} cost_report;
+/* On success cost_report_free is due. */
+dkho_status cost_and_rows(const char *run, const char *data, int threads, cost_report *out);
+void cost_report_free(cost_report *r); /* zero is fine */
 
 #endif

@@ -5,7 +5,7 @@
 #include "problem/problem.h"
 #include "run/result_json.h"
 #include "study/card.h"
-#include "study/cost.h"
+#include "study/study_json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -303,33 +303,36 @@ static dkho_status write_packed(const neural_operator *o, const json_t *training
 
 /* The cost that `dkho reproduce` measured with the run, where there is one, instead of one measured now: the card then agrees with
  * the tables. */
-static dkho_status take_kept_cost(const char *run, json_t *honest) {
+static dkho_status take_kept_cost(const char *run, json_t *compared) {
   char path[PATH_LIMIT];
   json_t *cost = NULL;
   if (snprintf(path, sizeof path, "%s/cost.json", run) >= PATH_LIMIT || !file_exists(path)) return DKHO_OK;
   TRY(load_part(run, "cost.json", &cost));
-  json_object_set_new(honest, "cost", cost);
+  json_object_set_new(compared, "cost", cost);
   return DKHO_OK;
 }
 
 static dkho_status write_card(const char *run, const char *data, const char *path, int threads, json_t *training,
                               json_t **out) {
   char card_name[PATH_LIMIT];
-  json_t *file = NULL, *manifest = NULL, *honest = NULL, *card = NULL;
+  json_t *file = NULL, *manifest = NULL, *compared = NULL, *card = NULL;
+  cost_report found = {0};
   dkho_status s;
   TRY_GOTO(card_path(path, card_name));
   TRY_GOTO(card_file(path, &file));
   TRY_GOTO(load_part(run, "manifest.json", &manifest));
-  TRY_GOTO(cost_and_rows(run, data, threads, &honest));
-  TRY_GOTO(take_kept_cost(run, honest));
-  card = json_pack("{s:O, s:O, s:O, s:O}", "file", file, "training", training, "machine", manifest, "honest", honest);
+  TRY_GOTO(cost_and_rows(run, data, threads, &found));
+  TRY_GOTO(cost_report_json(&found, &compared));
+  TRY_GOTO(take_kept_cost(run, compared));
+  card = json_pack("{s:O, s:O, s:O, s:O}", "file", file, "training", training, "machine", manifest, "honest", compared);
   TRY_GOTO(config_save_json(json_incref(card), card_name, 1));
   if (out) *out = json_incref(card);
 done:
   json_decref(file);
   json_decref(manifest);
   json_decref(card);
-  json_decref(honest);
+  json_decref(compared);
+  cost_report_free(&found);
   return s;
 }
 

@@ -1,9 +1,9 @@
 /* study_results.c: the results of a study, part by part, and their sum. */
 #include "study/study.h"
 
-#include "study/cost.h"
 #include "base/report.h"
 #include "run/result_json.h"
+#include "study/study_json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,21 +39,25 @@ static dkho_status make_references(study *s, const void *what, json_t **out) {
 /* ---- cost ---- */
 
 static dkho_status make_classical(study *s, const void *what, json_t **out) {
+  classical_cost found;
   (void)what;
   report_log("%s: timing the classical solver", s->p->name);
-  return cost_classical(s->d, s->threads, out);
+  TRY(cost_classical(s->d, s->threads, &found));
+  return classical_json(&found, out);
 }
 
 typedef struct cost_of {
   const study_run *run;
-  json_t *classical;
+  const classical_cost *classical;
 } cost_of;
 
 static dkho_status make_cost(study *s, const void *what, json_t **out) {
   const cost_of *c = what;
   opened r = {0};
+  run_cost found;
   dkho_status st = opened_model(&r, c->run->dir, s->data, s->o->threads);
-  if (st == DKHO_OK) st = cost_compare(&r, c->run->dir, c->classical, out);
+  if (st == DKHO_OK) st = cost_compare(&r, c->run->dir, c->classical, &found);
+  if (st == DKHO_OK) st = run_cost_json(&found, out);
   opened_close(&r);
   return st;
 }
@@ -209,13 +213,13 @@ static void add_model(const study *s, const study_run *r, json_t *row) {
                         json_real(json_number_value(json_object_get(row, "seconds")) / samples));
 }
 
-static dkho_status add_run_row(study *s, const study_run *r, json_t *classical, json_t *rows) {
+static dkho_status add_run_row(study *s, const study_run *r, const classical_cost *classical, json_t *rows) {
   char path[PATH_LIMIT];
   json_t *result = NULL, *cost = NULL, *how = NULL;
   snprintf(path, sizeof path, "%.*s/result.json", PATH_LIMIT - 64, r->dir);
   TRY(config_load_json(path, &result));
   snprintf(path, sizeof path, "%.*s/cost.json", PATH_LIMIT - 64, r->dir);
-  cost_of what = {r, json_object_size(classical) ? classical : NULL};
+  cost_of what = {r, classical};
   dkho_status st = kept_part(s, path, 0, make_cost, &what, &cost);
   if (st == DKHO_OK) st = training_of(r, &how);
   if (st == DKHO_OK) {
@@ -262,7 +266,7 @@ static dkho_status metric_titles(study *s, const data_recipe *r, json_t **out) {
   return DKHO_OK;
 }
 
-static dkho_status add_target(study *s, const data_recipe *r, json_t *classical, json_t *targets) {
+static dkho_status add_target(study *s, const data_recipe *r, const classical_cost *classical, json_t *targets) {
   json_t *titles = NULL, *rows = json_array();
   dkho_status st = metric_titles(s, r, &titles);
   if (st == DKHO_OK) add_paper_rows(s, r->target, rows);
@@ -332,10 +336,12 @@ static dkho_status add_phase(study *s, json_t *result) {
 dkho_status study_results(study *s, json_t **out) {
   char path[PATH_LIMIT];
   json_t *classical = NULL, *targets = json_array();
+  classical_cost solve = {0};
   *out = NULL;
   dkho_status st = kept_part(s, study_path(s, "classical.json", path), 0, make_classical, NULL, &classical);
+  if (st == DKHO_OK) solve = classical_read(classical);
   for (int i = 0; st == DKHO_OK && i < s->p->recipes; i++)
-    if (study_main_run(s, s->p->recipe[i].target)) st = add_target(s, &s->p->recipe[i], classical, targets);
+    if (study_main_run(s, s->p->recipe[i].target)) st = add_target(s, &s->p->recipe[i], &solve, targets);
   const cx *c = dataset_cx(s->d, 0);
   if (st == DKHO_OK) {
     *out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:i, s:I, s:[IIII], s:O, s:O}", "problem", s->p->name,
