@@ -80,7 +80,7 @@ static int set_value(const verb *v, const opt *o, const char *text) {
   return EXIT_USAGE;
 }
 
-static const opt *find(const opt *opts, const char *name, size_t length) {
+static const opt *find_option(const opt *opts, const char *name, size_t length) {
   for (; opts->name; opts++)
     if (strlen(opts->name) == length && strncmp(opts->name, name, length) == 0) return opts;
   return NULL;
@@ -127,8 +127,8 @@ int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv,
     }
     const char *equals = strchr(a, '=');
     size_t length = equals ? (size_t)(equals - a) : strlen(a);
-    const opt *o = find(opts, a, length);
-    if (!o) o = find(everywhere, a, length);
+    const opt *o = find_option(opts, a, length);
+    if (!o) o = find_option(everywhere, a, length);
     if (!o) return unknown_option(v, opts, everywhere, a, length);
     if (o >= opts && o < opts + count) shared->given |= UINT64_C(1) << (o - opts);
     if (o->kind == OPT_FLAG) {

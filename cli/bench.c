@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static int run(int argc, char **argv);
+static int run_bench(int argc, char **argv);
 const verb verb_bench = {
     "bench",
     "measure training and prediction speed, as a share of this machine's peak",
@@ -17,10 +17,10 @@ const verb verb_bench = {
     "  dkho bench darcy --size small --seconds 5 --json\n"
     "  dkho bench torus --model mgn\n"
     "  dkho bench --scaling --figure scaling.png",
-    run,
+    run_bench,
 };
 
-static double number(const json_t *r, const char *key) {
+static double number_of(const json_t *r, const char *key) {
   return json_number_value(json_object_get(r, key));
 }
 
@@ -31,22 +31,22 @@ static void print_rows(const json_t *d) {
          "threads", "train ms", "", "predict 1", "", "predict 16", "", "GFLOP/s", "peak", "share", "MB");
   json_array_foreach(json_object_get(d, "rows"), i, r)
     printf("%-7s %-6s %7.0f %9.2f %5.2fx %10.2f %5.2fx %11.2f %5.2fx %8.1f %7.1f %5.1f%% %7.0f\n", json_text(r, "task"),
-           json_text(r, "size"), number(r, "threads"), number(r, "train_ms"), number(r, "train_speedup"),
-           number(r, "predict1_ms"), number(r, "predict1_speedup"), number(r, "predict16_ms"),
-           number(r, "predict16_speedup"), number(r, "train_gflops"), number(r, "peak_gflops"),
-           100 * number(r, "share"), 1e-6 * number(r, "train_bytes"));
+           json_text(r, "size"), number_of(r, "threads"), number_of(r, "train_ms"), number_of(r, "train_speedup"),
+           number_of(r, "predict1_ms"), number_of(r, "predict1_speedup"), number_of(r, "predict16_ms"),
+           number_of(r, "predict16_speedup"), number_of(r, "train_gflops"), number_of(r, "peak_gflops"),
+           100 * number_of(r, "share"), 1e-6 * number_of(r, "train_bytes"));
 }
 
 static void print_scaling(const json_t *d) {
   const json_t *rows = json_object_get(d, "rows");
-  double first = number(json_array_get(rows, 0), "train_us_per_simplex");
+  double first = number_of(json_array_get(rows, 0), "train_us_per_simplex");
   size_t i;
   json_t *r;
   printf("%10s %12s %16s %8s %16s %9s\n", "simplices", "ms/sample", "us per simplex", "ratio", "processor us", "MB");
   json_array_foreach(rows, i, r) {
-    double each = number(r, "train_us_per_simplex");
-    printf("%10.0f %12.2f %16.4f %8.3f %16.4f %9.0f\n", number(r, "simplices"), number(r, "train_ms"), each,
-           each / first, number(r, "processor_us_per_simplex"), 1e-6 * number(r, "train_bytes"));
+    double each = number_of(r, "train_us_per_simplex");
+    printf("%10.0f %12.2f %16.4f %8.3f %16.4f %9.0f\n", number_of(r, "simplices"), number_of(r, "train_ms"), each,
+           each / first, number_of(r, "processor_us_per_simplex"), 1e-6 * number_of(r, "train_bytes"));
   }
 }
 
@@ -59,10 +59,10 @@ static void print_lines(const json_t *d) {
   const json_t *rows = json_object_get(d, "rows"), *r = json_array_get(rows, json_array_size(rows) - 1);
   for (int i = 0; i < 3; i++)
     printf("{\"task\": \"%s\", \"batch\": %d, \"ms_per_sample\": %.6g}\n", tasks[i].task, tasks[i].batch,
-           number(r, tasks[i].key));
+           number_of(r, tasks[i].key));
 }
 
-static int show(char *text, const common *shared, void (*print)(const json_t *)) {
+static int show_report(char *text, const common *shared, void (*print)(const json_t *)) {
   meter_end();
   if (shared->json) {
     print_json(text);
@@ -75,7 +75,7 @@ static int show(char *text, const common *shared, void (*print)(const json_t *))
   return EXIT_DONE;
 }
 
-static int run(int argc, char **argv) {
+static int run_bench(int argc, char **argv) {
   int as_lines = 0, scaling = 0;
   const char *size = NULL, *model = NULL, *resolution = "main", *figure = NULL;
   double seconds = 2;
@@ -107,14 +107,14 @@ static int run(int argc, char **argv) {
   if (scaling) {
     if (dkho_bench_scaling(size, largest, (int)turns, (int)shared.threads, figure, shared.force, &text) != DKHO_OK)
       return failed();
-    return show(text, &shared, print_scaling);
+    return show_report(text, &shared, print_scaling);
   }
   if (model && (!nargs || size)) return misuse(&verb_bench, "--model takes one benchmark and no --size");
   if (model) {
     if (dkho_bench_model(args[0], model, resolution, (int)shared.threads, seconds, &text) != DKHO_OK) return failed();
-    return show(text, &shared, as_lines ? print_lines : print_rows);
+    return show_report(text, &shared, as_lines ? print_lines : print_rows);
   }
   if (dkho_bench(nargs ? args[0] : NULL, size, resolution, (int)shared.threads, seconds, &text) != DKHO_OK)
     return failed();
-  return show(text, &shared, as_lines ? print_lines : print_rows);
+  return show_report(text, &shared, as_lines ? print_lines : print_rows);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int run(int argc, char **argv);
+static int run_completion(int argc, char **argv);
 const verb verb_completion = {
     "completion",
     "completion script for bash, zsh or fish",
@@ -13,7 +13,7 @@ const verb verb_completion = {
     "  source <(dkho completion bash)\n"
     "  dkho completion zsh >~/.zfunc/_dkho\n"
     "  dkho completion fish >~/.config/fish/completions/dkho.fish",
-    run,
+    run_completion,
 };
 
 /* Text within single quotes of a shell. `escape`: characters that get a backslash besides. */
@@ -121,7 +121,7 @@ static void fish_verb(const verb *v, const opt *opts, const opt *shared) {
   for (; shared->name; shared++) fish_option(v->name, shared);
 }
 
-static int run(int argc, char **argv) {
+static int run_completion(int argc, char **argv) {
   const opt opts[] = {{0}};
   common shared;
   char **args;

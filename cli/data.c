@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int run(int argc, char **argv);
+static int run_data(int argc, char **argv);
 const verb verb_data = {
     "data",
     "generate the data set of a benchmark, or import your own mesh and arrays",
@@ -15,7 +15,7 @@ const verb verb_data = {
     "  dkho data torus --samples 100 --resolution smoke -o t.st\n"
     "  dkho data import plate.json -o plate.st                 docs/FORMATS.md has the specification\n"
     "  dkho data check plate.json                              everything that is wrong with it, leaks between splits too",
-    run,
+    run_data,
 };
 
 /* One line for every finding; exit status 1 when there is an error. */
@@ -42,7 +42,7 @@ static int check_data(const char *path, const common *shared) {
   return wrong ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run(int argc, char **argv) {
+static int run_data(int argc, char **argv) {
   const char *out = NULL;
   dkho_generate_options o = {.resolution = "main"};
   int64_t samples = INT64_MIN; /* not given */

@@ -9,7 +9,7 @@
 
 enum { SHOWN_MAX = 4, VTU_FILES = 3, PATH_ROOM = 4096 };
 
-static int run(int argc, char **argv);
+static int run_demo(int argc, char **argv);
 const verb verb_demo = {
     "demo",
     "from mesh to trained operator and figures in about two minutes",
@@ -20,7 +20,7 @@ const verb verb_demo = {
     "classical solver 40 nonlinear solves. All problems run on a coarse mesh, but for reaction.\n\n"
     "  dkho demo\n"
     "  dkho demo darcy -o trial",
-    run,
+    run_demo,
 };
 
 /* The target that is learned, the mesh that the budget has, and what to say of the task; borrowed from the list of problems. */
@@ -133,7 +133,7 @@ static void print_results(const json_t *problems, const story *of) {
   if (ours) print_cost(ours);
 }
 
-static int predict(const story *of, const char *dir, int threads) {
+static int show_predictions(const story *of, const char *dir, int threads) {
   char run_dir[PATH_ROOM], data[PATH_ROOM], out[PATH_ROOM];
   dkho_model *m;
   const char *which = strcmp(of->model, "dkho") == 0 ? "small" : of->model;
@@ -166,7 +166,7 @@ static int perform(const story *of, const char *dir, dkho_reproduce_options *o, 
   dkho_status status = dkho_reproduce(of->problem, dir, o, &text);
   meter_end();
   if (status != DKHO_OK) return failed();
-  s = predict(of, dir, o->threads);
+  s = show_predictions(of, dir, o->threads);
   if (s == EXIT_DONE && as_json) {
     print_json(text);
     return s;
@@ -182,7 +182,7 @@ static int perform(const story *of, const char *dir, dkho_reproduce_options *o, 
   return s;
 }
 
-static int run(int argc, char **argv) {
+static int run_demo(int argc, char **argv) {
   const char *dir = "demo";
   dkho_reproduce_options o = {.budget = "demo", .optimizer = "muon", .stop = stop_asked};
   int64_t epochs = 0;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int run(int argc, char **argv);
+static int run_eval(int argc, char **argv);
 const verb verb_eval = {
     "eval",
     "metrics of the selected model of one or several runs",
@@ -18,7 +18,7 @@ const verb verb_eval = {
     "  dkho eval runs/flux\n"
     "  dkho eval runs/full runs/no_dirac runs/no_phase --split val --metric rel_l2 --metric curl_fid\n"
     "  dkho eval runs/flux runs/circulation --pair",
-    run,
+    run_eval,
 };
 
 enum { RUNS_MAX = 32, COLUMNS_MAX = 48 };
@@ -65,7 +65,7 @@ static void keep_wanted(const request *q, json_t *metrics) {
     if (!wanted(q, key)) json_object_del(metrics, key);
 }
 
-static int evaluate(const request *q, const char *name, json_t **out) {
+static int evaluate_run(const request *q, const char *name, json_t **out) {
   char *text;
   if (dkho_evaluate(name, q->data, q->split, q->threads, &text) != DKHO_OK) return failed();
   *out = json_loads(text, 0, NULL);
@@ -206,14 +206,14 @@ static void print_list(const table *t) {
 static int fill(const request *q, table *t) {
   int s = EXIT_DONE;
   for (int r = 0; r < t->runs && s == EXIT_DONE; r++) s = check_metrics(q, t->name[r]);
-  for (int r = 0; r < t->runs && s == EXIT_DONE; r++) s = evaluate(q, t->name[r], &t->result[r]);
+  for (int r = 0; r < t->runs && s == EXIT_DONE; r++) s = evaluate_run(q, t->name[r], &t->result[r]);
   if (s == EXIT_DONE && q->pair &&
       dkho_compatibility(t->name[0], t->name[1], q->data, q->split, q->threads, &t->pair) != DKHO_OK)
     s = failed();
   return s == EXIT_DONE && q->honest ? add_honest(q, t) : s;
 }
 
-static int run(int argc, char **argv) {
+static int run_eval(int argc, char **argv) {
   request q = {.split = "test"};
   const opt opts[] = {
       {"--data", OPT_TEXT, &q.data, "FILE", "the data set (default: the run's own path; required for a model file)"},

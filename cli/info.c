@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int run(int argc, char **argv);
+static int run_info(int argc, char **argv);
 const verb verb_info = {
     "info",
     "describe a file or a run",
@@ -14,7 +14,7 @@ const verb verb_info = {
     "  dkho info torus.st\n"
     "  dkho info darcy.st --json\n"
     "  dkho info --model dkho --problem darcy --target 1 --size large",
-    run,
+    run_info,
 };
 
 /* Nested objects and arrays with two spaces per level; numbers as they are. */
@@ -95,7 +95,7 @@ static int count_parameters(const char *problem, const dkho_train_options *o, in
   return EXIT_DONE;
 }
 
-static int run(int argc, char **argv) {
+static int run_info(int argc, char **argv) {
   dkho_train_options o;
   dkho_train_defaults(&o);
   const char *problem = NULL;

@@ -48,7 +48,7 @@ static int overview(void) {
 }
 
 /* help [VERB] [--man | --verbs]: the text, its manual page, or the names of the verbs for scripts. */
-static int help(int argc, char **argv) {
+static int help_on_verb(int argc, char **argv) {
   const verb *v = NULL;
   int man = 0, names = 0;
   for (int i = 0; i < argc; i++) {
@@ -67,18 +67,18 @@ static int help(int argc, char **argv) {
   return names ? EXIT_DONE : overview();
 }
 
-static int run(int argc, char **argv) {
+static int run_verb(int argc, char **argv) {
   if (argc < 2) return misuse(NULL, "a verb is missing");
   const char *name = argv[1];
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return overview();
-  if (strcmp(name, "help") == 0) return help(argc - 2, argv + 2);
+  if (strcmp(name, "help") == 0) return help_on_verb(argc - 2, argv + 2);
   if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) return puts(dkho_version()), EXIT_DONE;
   const verb *v = find_verb(name);
   return v ? v->run(argc - 2, argv + 2) : unknown_verb(name);
 }
 
 int main(int argc, char **argv) {
-  int s = run(argc, argv);
+  int s = run_verb(argc, argv);
   if (s == EXIT_DONE && fflush(stdout) != 0) {
     perror("dkho: cannot write to standard output");
     return EXIT_FAILED;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int run(int argc, char **argv);
+static int run_mesh(int argc, char **argv);
 const verb verb_mesh = {
     "mesh",
     "build or import a complex; report counts, Betti numbers, quality",
@@ -18,7 +18,7 @@ const verb verb_mesh = {
     "  dkho mesh planar --hole 0,0,0.3 --h-near 0.03 --h-far 0.1 -o disk.st\n"
     "  dkho mesh part.msh --bases 16 -o part.st            with its eigenvectors and harmonic fields\n"
     "  dkho mesh part.vtu --merge 1e-9 --repair --json     points made one, flat elements dropped",
-    run,
+    run_mesh,
 };
 
 /* "x,y,r" into three numbers. */
@@ -85,7 +85,7 @@ void print_complex(const json_t *d) {
   }
 }
 
-static int report(const dkho_complex *c, const char *name, int as_json) {
+static int report_mesh(const dkho_complex *c, const char *name, int as_json) {
   char *text;
   if (dkho_complex_describe(c, &text) != DKHO_OK) return failed();
   if (as_json) {
@@ -112,7 +112,7 @@ static int has_ending(const char *path, const char *ending) {
   return n >= m && strcmp(path + n - m, ending) == 0;
 }
 
-static int run(int argc, char **argv) {
+static int run_mesh(int argc, char **argv) {
   const char *out = NULL, *resolution = "main";
   opt_list holes = {0};
   double half = 1, h_near = 0.05, h_far = 0.1, near = 0.05, far = 0.5;
@@ -171,7 +171,7 @@ static int run(int argc, char **argv) {
   if (status == DKHO_OK && out)
     status = has_ending(out, ".vtu") || has_ending(out, ".vtm") ? dkho_complex_export(c, out, shared.force, 0, NULL)
                                                                 : dkho_complex_save(c, out, shared.force);
-  s = status == DKHO_OK ? report(c, name, shared.json) : failed();
+  s = status == DKHO_OK ? report_mesh(c, name, shared.json) : failed();
   dkho_complex_free(c);
   return s;
 }

@@ -37,7 +37,7 @@ static void print_span(char *out, size_t size, double seconds) {
     snprintf(out, size, "%ld:%02ld h", s / 3600, s / 60 % 60);
 }
 
-static void draw(uint64_t done, uint64_t total, const char *note, double t) {
+static void draw_meter(uint64_t done, uint64_t total, const char *note, double t) {
   char rate[48] = "", left[24] = "", bar[32] = "";
   double here = (double)(done - meter.mark[0].done), span = t - meter.mark[0].at, speed = span > 0 ? here / span : 0;
   if (speed >= 10)
@@ -89,7 +89,7 @@ static void progress(void *user, const char *label, uint64_t done, uint64_t tota
   int last = total && done >= total, due = t - meter.last >= (meter.terminal ? 0.1 : 10.0);
   if (due || (last && (meter.shown || t - meter.start > 10))) {
     meter.last = t;
-    draw(done, total, note, t);
+    draw_meter(done, total, note, t);
   }
   if (last) meter_end();
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int run(int argc, char **argv);
+static int run_models(int argc, char **argv);
 const verb verb_models = {
     "models",
     "list the models and their options",
@@ -14,7 +14,7 @@ const verb verb_models = {
     "  dkho models\n"
     "  dkho models dkho\n"
     "  dkho models --json",
-    run,
+    run_models,
 };
 
 static void print_range(const json_t *o, char *out, size_t size) {
@@ -69,7 +69,7 @@ int print_models(const char *name, int options) {
   return found ? EXIT_DONE : misuse(&verb_models, "there is no model '%s'", name);
 }
 
-static int run(int argc, char **argv) {
+static int run_models(int argc, char **argv) {
   const opt opts[] = {{0}};
   common shared;
   char **args, *text;

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static int run(int argc, char **argv);
+static int run_phase(int argc, char **argv);
 const verb verb_phase = {
     "phase",
     "compare where a model's relation state is active with where the field is large",
@@ -13,7 +13,7 @@ const verb verb_phase = {
     "enrichment, rank correlation, and the same after a random permutation.\n\n"
     "  dkho phase runs/circulation\n"
     "  dkho phase runs/circulation --zero-diagonal --json",
-    run,
+    run_phase,
 };
 
 static void line(const json_t *population, const char *key, const char *title) {
@@ -46,7 +46,7 @@ static void print_phase(const json_t *found) {
            json_number_value(json_object_get(one, "rel_l2")));
 }
 
-static int run(int argc, char **argv) {
+static int run_phase(int argc, char **argv) {
   const char *data = NULL;
   dkho_phase_options o = {0};
   const opt opts[] = {

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static int run(int argc, char **argv);
+static int run_plot(int argc, char **argv);
 const verb verb_plot = {
     "plot",
     "figures of a mesh, data or trained runs",
@@ -15,7 +15,7 @@ const verb verb_plot = {
     "  dkho plot darcy.st -o figures\n"
     "  dkho plot runs/flux -o figures --format png,pdf\n"
     "  dkho plot runs/small runs/large -o figures",
-    run,
+    run_plot,
 };
 
 static int print_written(char *text, int as_json) {
@@ -31,7 +31,7 @@ static int print_written(char *text, int as_json) {
   return EXIT_DONE;
 }
 
-static int run(int argc, char **argv) {
+static int run_plot(int argc, char **argv) {
   const char *out = NULL;
   dkho_plot_options o = {0};
   const opt opts[] = {

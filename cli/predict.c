@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int run(int argc, char **argv);
+static int run_predict(int argc, char **argv);
 const verb verb_predict = {
     "predict",
     "predict fields with a trained operator, into a container or for ParaView",
@@ -17,11 +17,11 @@ const verb verb_predict = {
     "  dkho predict runs/flux --input f=f.npy --input g=g.npy -o q.npy\n"
     "  dkho predict runs/flux --input conditions.npz -o q.vtu\n"
     "  dkho predict runs/flux --data darcy.st --split test --limit 3 -o flux.pvd",
-    run,
+    run_predict,
 };
 
 /* Says what was written. */
-static void report(const dkho_model *m, const char *out, const char *ending, int64_t samples, int as_json) {
+static void report_prediction(const dkho_model *m, const char *out, const char *ending, int64_t samples, int as_json) {
   dkho_field_info target;
   if (dkho_model_output(m, &target) != DKHO_OK) return;
   int stem = (int)(strlen(out) - (*ending ? 4 : 0));
@@ -40,7 +40,7 @@ static int ends_in(const char *path, const char *ending) {
   return n > m && strcmp(path + n - m, ending) == 0;
 }
 
-static int run(int argc, char **argv) {
+static int run_predict(int argc, char **argv) {
   const char *data = NULL, *out = NULL, *split = NULL;
   opt_list inputs = {0};
   int64_t limit = 0, samples = 0;
@@ -71,11 +71,11 @@ static int run(int argc, char **argv) {
   meter_end();
   s = status == DKHO_OK ? EXIT_DONE : failed();
   if (s == EXIT_DONE)
-    report(m, out,
-           !each || samples == 1  ? ""
-           : ends_in(out, ".vtu") ? "-SAMPLE.vtu"
-                                  : "-SAMPLE.vtm",
-           samples, shared.json);
+    report_prediction(m, out,
+                      !each || samples == 1  ? ""
+                      : ends_in(out, ".vtu") ? "-SAMPLE.vtu"
+                                             : "-SAMPLE.vtm",
+                      samples, shared.json);
   dkho_model_free(m);
   return s;
 }

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static int run(int argc, char **argv);
+static int run_reproduce(int argc, char **argv);
 const verb verb_reproduce = {
     "reproduce",
     "regenerate the paper's tables and figures, next to the published numbers",
@@ -19,7 +19,7 @@ const verb verb_reproduce = {
     "  dkho reproduce darcy --budget quick -o quick\n"
     "  dkho reproduce torus --budget smoke --target u --ablations -o trial\n"
     "  dkho reproduce darcy --models all --inputs both -o compared",
-    run,
+    run_reproduce,
 };
 
 static int print_done(const char *dir, char *text, int as_json) {
@@ -32,7 +32,7 @@ static int print_done(const char *dir, char *text, int as_json) {
   return EXIT_DONE;
 }
 
-static int run(int argc, char **argv) {
+static int run_reproduce(int argc, char **argv) {
   dkho_reproduce_options o = {.budget = "quick"};
   const char *out = NULL;
   int64_t epochs = 0, batch = 0, warmup = 0;

@@ -10,7 +10,7 @@ static int smaller(int a, int b) {
 }
 
 /* Letters to insert, leave out, change or swap with a neighbour between two words. */
-static int distance(const char *a, const char *b) {
+static int edit_distance(const char *a, const char *b) {
   int d[WORD_MAX + 1][WORD_MAX + 1], n = (int)strlen(a), m = (int)strlen(b);
   if (n > WORD_MAX || m > WORD_MAX) return WORD_MAX;
   for (int i = 0; i <= n; i++) d[i][0] = i;
@@ -26,7 +26,7 @@ static int distance(const char *a, const char *b) {
 }
 
 void suggest(suggestion *s, const char *word, const char *known) {
-  int letters = (int)strlen(word), d = distance(word, known);
+  int letters = (int)strlen(word), d = edit_distance(word, known);
   int begun = letters > 3 && strncmp(word, known, (size_t)letters) == 0; /* the start of a longer word */
   if (begun && d > 1) d = 1;
   if (d > 1 + letters / 4 || (s->word && d >= s->distance)) return;

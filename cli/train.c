@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int run(int argc, char **argv);
+static int run_train(int argc, char **argv);
 const verb verb_train = {
     "train",
     "train an operator on a data set; interrupt and resume freely",
@@ -16,10 +16,10 @@ const verb verb_train = {
     "  dkho train --data darcy.st --target 1 --size small -o runs/flux\n"
     "  dkho train --resume runs/flux\n"
     "  dkho train --data torus.st --target 0 --variant no_phase --epochs 50 -o runs/ablation",
-    run,
+    run_train,
 };
 
-static int report(const char *dir, int as_json) {
+static int report_result(const char *dir, int as_json) {
   char *text;
   if (dkho_describe(dir, &text) != DKHO_OK) return failed();
   if (as_json)
@@ -37,7 +37,7 @@ static int add_option(opt_list *set, const char *key, const char *value, char te
   return EXIT_DONE;
 }
 
-static int run(int argc, char **argv) {
+static int run_train(int argc, char **argv) {
   dkho_train_options o;
   dkho_train_defaults(&o);
   const char *data = NULL, *out = NULL, *resume = NULL;
@@ -117,5 +117,5 @@ static int run(int argc, char **argv) {
     if (status == DKHO_E_STOPPED) fprintf(stderr, "dkho: to continue: dkho train --resume %s\n", resume ? resume : out);
     return EXIT_FAILED;
   }
-  return report(resume ? resume : out, shared.json);
+  return report_result(resume ? resume : out, shared.json);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-static int run(int argc, char **argv);
+static int run_view(int argc, char **argv);
 const verb verb_view = {
     "view",
     "one HTML page to turn, cut and probe a mesh, data or predictions",
@@ -15,10 +15,10 @@ const verb verb_view = {
     "  dkho view part.msh -o part.html\n"
     "  dkho view runs/flux -o flux.html\n"
     "  dkho view models/darcy_q.st --data darcy.st --samples 3 -o flux.html",
-    run,
+    run_view,
 };
 
-static int run(int argc, char **argv) {
+static int run_view(int argc, char **argv) {
   const char *out = NULL;
   dkho_view_options o = {0};
   int64_t samples = 0;

@@ -31,6 +31,10 @@ breaks src/mesh/c.c '#include "../nn/tape.h"' 'instead of ../nn/tape.h'
 breaks src/mesh/d.c '#include "a.c"' 'instead of a.c'
 breaks src/mesh/e.c '#include "base/st_impl.h"' 'base/st_impl.h is private to base'
 breaks src/mesh/f_priv.h '/* private */' 'src/mesh/f_priv.h: the name of a private header ends in _impl.h'
+breaks src/mesh/g.h '/* g.h: what the sources of the mesher share. */' 'src/mesh/g.h: the name of a private header ends in _impl.h'
+echo '#include "mesh/h.h"' >"$root/src/mesh/h_one.c"
+cp "$root/src/mesh/h_one.c" "$root/src/mesh/h.c"
+breaks src/mesh/h.h '/* only its own sources */' 'src/mesh/h.h: the name of a private header ends in _impl.h'
 breaks cli/a.c '#include "base/mem.h"' 'cli may include only dkho.h'
 mkdir -p "$root"/src/{problem,run}
 echo '    .name = "darcy",' >"$root/src/problem/a.c"

@@ -1,6 +1,6 @@
 /* Generators: counts, check figures, quality, determinism, refusals, failing memory. */
 #include "base/rng.h"
-#include "mesh/gen_planar.h"
+#include "mesh/gen_planar_impl.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -49,9 +49,16 @@ for folder in src/*/; do
     fi
   done < <(includes "$folder")
 done
+# A header is private when its head says so, or when only the sources of its own name include it (a.h: a.c, a_b.c), tests counted.
 while read -r header; do
-  complain "$header: the name of a private header ends in _impl.h"
-done < <(find src -name '*_priv.h' -o -name '*_int.h' -o -name '*_private.h' -o -name '*_internal.h')
+  stem=${header%.h}
+  users=$(grep -rlF --include='*.[ch]' "\"${header#src/}\"" src tests 2>/dev/null || true)
+  if head -3 "$header" | grep -qE '(files|layouts|parts|pieces|sources)[^.,]*\bshare\b|\b(Private|Internal) to' ||
+    [[ $header = *_priv.h || $header = *_int.h || $header = *_private.h || $header = *_internal.h ]] ||
+    { [ "$(grep -c "^$stem[._]" <<<"$users")" -gt 1 ] && ! grep -qv "^$stem[._]" <<<"$users"; }; then
+    complain "$header: the name of a private header ends in _impl.h"
+  fi
+done < <(find src -name '*.h' ! -name '*_impl.h' ! -path 'src/kern/fast/*' | sort)
 for folder in cli examples; do
   [ -d "$folder" ] || continue
   while IFS=: read -r file line header; do

@@ -81,7 +81,7 @@ dkho_status dkho_complex_describe(const dkho_complex *c, char **json) {
 
 /* ---- containers ---- */
 
-static json_t *extents(const st_tensor *t) {
+static json_t *shape_json(const st_tensor *t) {
   json_t *a = json_array();
   for (int i = 0; i < t->rank; i++) json_array_append_new(a, json_integer((json_int_t)t->shape[i]));
   return a;
@@ -91,7 +91,8 @@ static json_t *tensors(const st_file *f) {
   json_t *list = json_object();
   for (int i = 0; i < st_count(f); i++) {
     const st_tensor *t = st_at(f, i);
-    json_object_set_new(list, t->name, json_pack("{s:s, s:o}", "type", st_dtype_name(t->dtype), "shape", extents(t)));
+    json_object_set_new(list, t->name,
+                        json_pack("{s:s, s:o}", "type", st_dtype_name(t->dtype), "shape", shape_json(t)));
   }
   return list;
 }

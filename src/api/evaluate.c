@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static dkho_status evaluate(opened *r, const char *run, const char *split, json_t **result) {
+static dkho_status evaluate_split(opened *r, const char *run, const char *split, json_t **result) {
   const int64_t *sample;
   int64_t count;
   TRY(opened_split(r, split, &sample, &count));
@@ -29,7 +29,7 @@ dkho_status dkho_evaluate(const char *run, const char *data, const char *split, 
   json_t *result = NULL;
   *json = NULL;
   dkho_status s = opened_model(&r, run, data, threads);
-  if (s == DKHO_OK) s = evaluate(&r, run, split, &result);
+  if (s == DKHO_OK) s = evaluate_split(&r, run, split, &result);
   opened_close(&r);
   return s == DKHO_OK ? api_json(result, json) : s;
 }

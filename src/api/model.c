@@ -148,7 +148,7 @@ typedef struct caller_arrays {
   float *out;
 } caller_arrays;
 
-static int64_t extent(const dkho_model *m, int field) {
+static int64_t field_extent(const dkho_model *m, int field) {
   const data_field *f = &m->o->spec.field[field];
   return (f->role == DATA_GLOBAL ? 1 : m->o->first->c->n[f->degree]) * f->channels;
 }
@@ -158,7 +158,7 @@ static void read_caller_inputs(void *ctx, int64_t i, const float **in, const dou
   int ins = 0, globals = 0;
   for (int k = 0; k < c->m->inputs; k++) {
     int field = c->m->input[k];
-    int64_t at = i * extent(c->m, field);
+    int64_t at = i * field_extent(c->m, field);
     if (c->m->o->spec.field[field].role == DATA_INPUT)
       in[ins++] = (const float *)c->inputs[k] + at;
     else
@@ -168,7 +168,7 @@ static void read_caller_inputs(void *ctx, int64_t i, const float **in, const dou
 
 static float *caller_output(void *ctx, int64_t i) {
   const caller_arrays *c = ctx;
-  return c->out + i * extent(c->m, c->m->o->target);
+  return c->out + i * field_extent(c->m, c->m->o->target);
 }
 
 /* Names the first input value that is not finite: it would spread over the prediction unseen. */
@@ -176,7 +176,7 @@ static dkho_status check_inputs(const dkho_model *m, int64_t batch, const void *
   for (int i = 0; i < m->inputs; i++) {
     const data_field *f = &m->o->spec.field[m->input[i]];
     if (!inputs[i]) return fail(DKHO_E_INPUT, "input '%s' is missing", f->name);
-    int64_t each = extent(m, m->input[i]), n = batch * each;
+    int64_t each = field_extent(m, m->input[i]), n = batch * each;
     int64_t bad = f->role == DATA_GLOBAL ? finite_until_f64(inputs[i], n) : finite_until_f32(inputs[i], n);
     if (bad < n)
       return fail(DKHO_E_NONFINITE, "input '%s' of sample %lld: value %lld is not finite", f->name,
@@ -186,7 +186,7 @@ static dkho_status check_inputs(const dkho_model *m, int64_t batch, const void *
 }
 
 static dkho_status check_output(const dkho_model *m, int64_t batch, const float *out) {
-  int64_t each = extent(m, m->o->target), n = batch * each, bad = finite_until_f32(out, n);
+  int64_t each = field_extent(m, m->o->target), n = batch * each, bad = finite_until_f32(out, n);
   return bad == n ? DKHO_OK
                   : fail(DKHO_E_NONFINITE, "prediction of sample %lld: value %lld is not finite",
                          (long long)(bad / each), (long long)(bad % each));
@@ -224,7 +224,7 @@ typedef struct sink {
 static dkho_status to_container(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   sink *s = ctx;
   (void)complex, (void)sample;
-  return st_write(s->w, prediction, (size_t)(count * extent(s->m, s->m->o->target)) * sizeof *prediction);
+  return st_write(s->w, prediction, (size_t)(count * field_extent(s->m, s->m->o->target)) * sizeof *prediction);
 }
 
 static int ends_in(const char *path, const char *ending) {

@@ -17,7 +17,7 @@
 
 enum { FILE_BUFFER = 1 << 20, TEMP_TRIES = 10000 };
 
-static dkho_status io(const char *what, const char *path) {
+static dkho_status fail_io(const char *what, const char *path) {
   return fail(DKHO_E_IO, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
@@ -43,7 +43,7 @@ dkho_status file_mkdir(const char *path) {
   struct stat st;
   if (mkdir(path, 0777) == 0) return DKHO_OK;
   if (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return DKHO_OK;
-  return io("make the directory", path);
+  return fail_io("make the directory", path);
 }
 
 dkho_status file_mkdir_all(const char *path) {
@@ -67,7 +67,7 @@ static dkho_status flush(file_out *f) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       f->failed = 1;
-      return io("write", f->path);
+      return fail_io("write", f->path);
     }
     at += (size_t)n;
   }
@@ -113,7 +113,7 @@ dkho_status file_temp(const char *path, int *fd, char **name) {
     snprintf(*name, room, "%s.tmp.%d", path, n);
     return DKHO_OK;
   }
-  dkho_status s = io("create a file beside it", path);
+  dkho_status s = fail_io("create a file beside it", path);
   mem_free(*name);
   *name = NULL;
   return s;
@@ -165,7 +165,7 @@ dkho_status file_patch(file_out *f, uint64_t offset, const void *bytes, size_t c
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       f->failed = 1;
-      return io("write", f->path);
+      return fail_io("write", f->path);
     }
     from += n, offset += (uint64_t)n, count -= (size_t)n;
   }
@@ -204,15 +204,17 @@ static int sync_fd(int fd) {
 dkho_status file_commit(file_out *f) {
   int dir = open_directory(f), fd;
   dkho_status s = flush(f);
-  if (s == DKHO_OK && sync_fd(f->fd) != 0) s = io("sync", f->path);
+  if (s == DKHO_OK && sync_fd(f->fd) != 0) s = fail_io("sync", f->path);
   fd = f->fd;
   f->fd = -1;
-  if (close(fd) != 0 && errno != EINTR && s == DKHO_OK) s = io("close", f->path); /* interrupted, it is closed too */
+  if (close(fd) != 0 && errno != EINTR && s == DKHO_OK)
+    s = fail_io("close", f->path); /* interrupted, it is closed too */
   if (s == DKHO_OK && put_in_place(f) != 0)
-    s = errno == EEXIST ? fail(DKHO_E_EXISTS, "%s: exists already; it is kept", f->path) : io("put in place", f->path);
+    s = errno == EEXIST ? fail(DKHO_E_EXISTS, "%s: exists already; it is kept", f->path)
+                        : fail_io("put in place", f->path);
   else if (s == DKHO_OK)
     f->temp[0] = 0;
-  if (s == DKHO_OK && dir >= 0 && sync_fd(dir) != 0) s = io("sync the directory of", f->path);
+  if (s == DKHO_OK && dir >= 0 && sync_fd(dir) != 0) s = fail_io("sync the directory of", f->path);
   if (dir >= 0) close(dir);
   file_abort(f);
   return s;
@@ -230,11 +232,11 @@ void file_abort(file_out *f) {
 dkho_status file_map_open(file_map *m, const char *path) {
   *m = (file_map){0};
   int fd = file_open_fd(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0); /* a pipe must not block us */
-  if (fd < 0) return io("open", path);
+  if (fd < 0) return fail_io("open", path);
   struct stat st;
   dkho_status s = DKHO_OK;
   if (fstat(fd, &st) != 0)
-    s = io("read", path);
+    s = fail_io("read", path);
   else if (!S_ISREG(st.st_mode))
     s = fail(DKHO_E_IO, "%s: not a regular file", path);
   else if (limit_check(LIMIT_FILE, (uint64_t)st.st_size, DKHO_E_INPUT) != DKHO_OK)
@@ -242,7 +244,7 @@ dkho_status file_map_open(file_map *m, const char *path) {
   else if (st.st_size > 0) {
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
-      s = io("map", path);
+      s = fail_io("map", path);
     else
       *m = (file_map){p, (size_t)st.st_size};
   }

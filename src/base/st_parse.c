@@ -15,7 +15,7 @@ static const char *clean(char out[CLEAN], const char *s) {
   return out;
 }
 
-static const char *kind(const json_t *v) {
+static const char *json_kind(const json_t *v) {
   if (!v) return "nothing";
   switch (json_typeof(v)) {
   case JSON_OBJECT:
@@ -73,7 +73,7 @@ static dkho_status header_json(const st_file *f, size_t text, json_t **root) {
 }
 
 static dkho_status parse_meta(st_file *f, json_t *meta) {
-  if (!json_is_object(meta)) return fail(DKHO_E_FORMAT, ST_META_KEY ": found %s, expected an object", kind(meta));
+  if (!json_is_object(meta)) return fail(DKHO_E_FORMAT, ST_META_KEY ": found %s, expected an object", json_kind(meta));
   if (!ARENA_NEW(&f->mem, f->meta, json_object_size(meta))) return DKHO_E_MEMORY;
   const char *key, *fault;
   json_t *value;
@@ -82,7 +82,7 @@ static dkho_status parse_meta(st_file *f, json_t *meta) {
     if ((fault = st_name_fault(key)))
       return fail(DKHO_E_FORMAT, ST_META_KEY ": key '%s' %s", clean(buffer, key), fault);
     if (!json_is_string(value))
-      return fail(DKHO_E_FORMAT, ST_META_KEY ": value of '%s': found %s, expected a string", key, kind(value));
+      return fail(DKHO_E_FORMAT, ST_META_KEY ": value of '%s': found %s, expected a string", key, json_kind(value));
     st_pair pair = {arena_strdup(&f->mem, key), arena_strdup(&f->mem, json_string_value(value))};
     if (!pair.key || !pair.value) return DKHO_E_MEMORY;
     f->meta[f->metas++] = pair;
@@ -93,7 +93,7 @@ static dkho_status parse_meta(st_file *f, json_t *meta) {
 
 static dkho_status parse_keys(json_t *entry) {
   static const char *const keys[] = {"dtype", "shape", "data_offsets"};
-  if (!json_is_object(entry)) return fail(DKHO_E_FORMAT, "found %s, expected an object", kind(entry));
+  if (!json_is_object(entry)) return fail(DKHO_E_FORMAT, "found %s, expected an object", json_kind(entry));
   for (int i = 0; i < 3; i++)
     if (!json_object_get(entry, keys[i])) return fail(DKHO_E_FORMAT, "%s is missing", keys[i]);
   if (json_object_size(entry) == 3) return DKHO_OK;
@@ -110,7 +110,7 @@ static dkho_status parse_keys(json_t *entry) {
 }
 
 static dkho_status parse_dtype(const json_t *v, st_dtype *out) {
-  if (!json_is_string(v)) return fail(DKHO_E_FORMAT, "dtype: found %s, expected a string", kind(v));
+  if (!json_is_string(v)) return fail(DKHO_E_FORMAT, "dtype: found %s, expected a string", json_kind(v));
   for (int t = ST_U8; t <= ST_F64; t++)
     if (strcmp(json_string_value(v), st_dtype_name((st_dtype)t)) == 0) {
       *out = (st_dtype)t;
@@ -124,7 +124,8 @@ static dkho_status parse_dtype(const json_t *v, st_dtype *out) {
 /* Element i of the array v, an integer ≥ 0. */
 static dkho_status parse_index(const json_t *v, int i, const char *field, uint64_t *out) {
   const json_t *item = json_array_get(v, (size_t)i);
-  if (!json_is_integer(item)) return fail(DKHO_E_FORMAT, "%s[%d]: found %s, expected an integer", field, i, kind(item));
+  if (!json_is_integer(item))
+    return fail(DKHO_E_FORMAT, "%s[%d]: found %s, expected an integer", field, i, json_kind(item));
   json_int_t value = json_integer_value(item);
   if (value < 0) return fail(DKHO_E_FORMAT, "%s[%d]: found %lld, expected at least 0", field, i, (long long)value);
   *out = (uint64_t)value;
@@ -132,7 +133,7 @@ static dkho_status parse_index(const json_t *v, int i, const char *field, uint64
 }
 
 static dkho_status parse_shape(const json_t *v, st_tensor *t, uint64_t *bytes) {
-  if (!json_is_array(v)) return fail(DKHO_E_FORMAT, "shape: found %s, expected an array", kind(v));
+  if (!json_is_array(v)) return fail(DKHO_E_FORMAT, "shape: found %s, expected an array", json_kind(v));
   if (json_array_size(v) > ST_RANK_MAX)
     return fail(DKHO_E_FORMAT, "shape: found %zu extents, expected at most %d", json_array_size(v), ST_RANK_MAX);
   t->rank = (int)json_array_size(v);
@@ -144,7 +145,7 @@ static dkho_status parse_shape(const json_t *v, st_tensor *t, uint64_t *bytes) {
 
 /* The tensor's bytes must begin at *at, where the one before ended, fit into the data and match the shape. */
 static dkho_status parse_offsets(const json_t *v, st_tensor *t, uint64_t bytes, uint64_t room, uint64_t *at) {
-  if (!json_is_array(v)) return fail(DKHO_E_FORMAT, "data_offsets: found %s, expected an array", kind(v));
+  if (!json_is_array(v)) return fail(DKHO_E_FORMAT, "data_offsets: found %s, expected an array", json_kind(v));
   if (json_array_size(v) != 2)
     return fail(DKHO_E_FORMAT, "data_offsets: found %zu numbers, expected 2", json_array_size(v));
   uint64_t begin, end;

@@ -58,7 +58,7 @@ static dkho_status put_bytes(st_writer *w, const void *bytes, size_t count) {
 }
 
 /* The list with room for one more item, perhaps at another place; NULL, and the list as it was, without memory. */
-static void *grow(void *list, int count, int *room, size_t size) {
+static void *grow_list(void *list, int count, int *room, size_t size) {
   if (count < *room) return list;
   int wanted = *room ? 2 * *room : 64;
   void *fresh = mem_resize(list, (size_t)count, (size_t)wanted, size);
@@ -73,7 +73,7 @@ dkho_status st_put_meta(st_writer *w, const char *key, const char *value) {
   if (!st_is_utf8(value)) return fail(DKHO_E_INPUT, "%s: metadata '%s' is not UTF-8", w->file.path, key);
   if (w->metas == ST_TENSORS_MAX)
     return fail(DKHO_E_INPUT, "%s: more than %d metadata keys", w->file.path, ST_TENSORS_MAX);
-  st_pair *fresh = grow(w->meta, w->metas, &w->meta_room, sizeof *w->meta);
+  st_pair *fresh = grow_list(w->meta, w->metas, &w->meta_room, sizeof *w->meta);
   if (!fresh) return DKHO_E_MEMORY;
   w->meta = fresh;
   st_pair pair = {arena_strdup(&w->names, key), arena_strdup(&w->names, value)};
@@ -88,13 +88,13 @@ dkho_status st_seal(st_writer *w) {
   return st_put_meta(w, ST_SEAL_KEY, ST_SEAL_ZEROS);
 }
 
-static dkho_status append(st_writer *w, const entry *e) {
+static dkho_status append_entry(st_writer *w, const entry *e) {
   if (w->count == ST_TENSORS_MAX)
     return fail(DKHO_E_INPUT, "%s: tensor '%s': more than %d tensors", w->file.path, e->t.name, ST_TENSORS_MAX);
   uint64_t sum = w->declared + e->bytes; /* both fit 63 bits */
   if (sum > INT64_MAX)
     return fail(DKHO_E_INPUT, "%s: tensor '%s': the file's size does not fit 63 bits", w->file.path, e->t.name);
-  entry *fresh = grow(w->list, w->count, &w->room, sizeof *w->list);
+  entry *fresh = grow_list(w->list, w->count, &w->room, sizeof *w->list);
   if (!fresh) return DKHO_E_MEMORY;
   w->list = fresh;
   w->list[w->count] = *e;
@@ -125,10 +125,10 @@ dkho_status st_declare(st_writer *w, const char *name, st_dtype dtype, int rank,
     snprintf(pad_name, sizeof pad_name, "_pad%d", w->pads);
     entry pad = {.t = {.name = pad_name, .dtype = ST_U8, .rank = 1}, .pad = 1};
     pad.bytes = pad.t.count = pad.t.shape[0] = st_dtype_size(dtype) - over;
-    TRY(append(w, &pad));
+    TRY(append_entry(w, &pad));
     w->pads++;
   }
-  return append(w, &e);
+  return append_entry(w, &e);
 }
 
 /* The header's text as it grows. */
@@ -138,7 +138,7 @@ typedef struct {
   dkho_status status;
 } text;
 
-static void put(text *x, const char *s, size_t n) {
+static void put_text(text *x, const char *s, size_t n) {
   if (x->status != DKHO_OK) return;
   if (n > x->room - x->used) {
     size_t wanted = 2 * x->room > x->used + n ? 2 * x->room : x->used + n;
@@ -155,50 +155,50 @@ static void put(text *x, const char *s, size_t n) {
 }
 
 static void put_string(text *x, const char *s) {
-  put(x, "\"", 1);
+  put_text(x, "\"", 1);
   for (; *s; s++) {
     char code[8];
     if (*s == '"' || *s == '\\') {
-      put(x, "\\", 1);
-      put(x, s, 1);
+      put_text(x, "\\", 1);
+      put_text(x, s, 1);
     } else if ((unsigned char)*s < 0x20) {
-      put(x, code, (size_t)snprintf(code, sizeof code, "\\u%04x", (unsigned)*s));
+      put_text(x, code, (size_t)snprintf(code, sizeof code, "\\u%04x", (unsigned)*s));
     } else {
-      put(x, s, 1);
+      put_text(x, s, 1);
     }
   }
-  put(x, "\"", 1);
+  put_text(x, "\"", 1);
 }
 
 static void put_entry(text *x, const entry *e, uint64_t begin) {
   char line[96];
   put_string(x, e->t.name);
-  put(x, line, (size_t)snprintf(line, sizeof line, ":{\"dtype\":\"%s\",\"shape\":[", st_dtype_name(e->t.dtype)));
+  put_text(x, line, (size_t)snprintf(line, sizeof line, ":{\"dtype\":\"%s\",\"shape\":[", st_dtype_name(e->t.dtype)));
   for (int i = 0; i < e->t.rank; i++)
-    put(x, line, (size_t)snprintf(line, sizeof line, i ? ",%llu" : "%llu", (unsigned long long)e->t.shape[i]));
-  put(x, line,
-      (size_t)snprintf(line, sizeof line, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,
-                       (unsigned long long)(begin + e->bytes)));
+    put_text(x, line, (size_t)snprintf(line, sizeof line, i ? ",%llu" : "%llu", (unsigned long long)e->t.shape[i]));
+  put_text(x, line,
+           (size_t)snprintf(line, sizeof line, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,
+                            (unsigned long long)(begin + e->bytes)));
 }
 
 static void put_header(text *x, const st_writer *w) {
   uint64_t at = 0;
   int items = 0;
-  put(x, "{", 1);
-  if (w->metas) put(x, "\"" ST_META_KEY "\":{", strlen(ST_META_KEY) + 4);
+  put_text(x, "{", 1);
+  if (w->metas) put_text(x, "\"" ST_META_KEY "\":{", strlen(ST_META_KEY) + 4);
   for (int i = 0; i < w->metas; i++) {
-    if (i) put(x, ",", 1);
+    if (i) put_text(x, ",", 1);
     put_string(x, w->meta[i].key);
-    put(x, ":", 1);
+    put_text(x, ":", 1);
     put_string(x, w->meta[i].value);
   }
-  if (w->metas) put(x, "}", 1), items++;
+  if (w->metas) put_text(x, "}", 1), items++;
   for (int i = 0; i < w->count; at += w->list[i++].bytes) {
-    if (items++) put(x, ",", 1);
+    if (items++) put_text(x, ",", 1);
     put_entry(x, &w->list[i], at);
   }
-  put(x, "}", 1);
-  while (x->status == DKHO_OK && (ST_PREFIX + x->used) % ST_WRITE_ALIGN) put(x, " ", 1);
+  put_text(x, "}", 1);
+  while (x->status == DKHO_OK && (ST_PREFIX + x->used) % ST_WRITE_ALIGN) put_text(x, " ", 1);
 }
 
 /* Names and metadata keys must differ among themselves. Sorts the metadata, so equal contents give equal files. */
@@ -239,7 +239,7 @@ done:
 }
 
 /* Steps over finished entries, and over padding by writing it. */
-static dkho_status advance(st_writer *w) {
+static dkho_status advance_entry(st_writer *w) {
   static const char zeros[ST_PAD_MAX + 1];
   for (; w->current < w->count; w->current++, w->filled = 0) {
     const entry *e = &w->list[w->current];
@@ -254,7 +254,7 @@ static dkho_status advance(st_writer *w) {
 static dkho_status write_bytes(st_writer *w, const char *from, size_t bytes) {
   if (!w->started) TRY(start_data(w));
   for (;;) {
-    TRY(advance(w));
+    TRY(advance_entry(w));
     if (bytes == 0) return DKHO_OK;
     if (w->current == w->count)
       return fail(DKHO_E_INTERNAL, "%s: %zu bytes more than the tensors declared hold", w->file.path, bytes);

@@ -22,7 +22,7 @@ typedef struct moments {
 } moments;
 
 /* Σ (v - centre)^power, max|v| and the count over the samples of a split, in their order. */
-static void gather(const dataset_writer *w, int field, data_split split, double centre, int power, moments *m) {
+static void gather_moments(const dataset_writer *w, int field, data_split split, double centre, int power, moments *m) {
   int global = w->spec.field[field].role == DATA_GLOBAL;
   for (int64_t i = 0; i < w->splits[split]; i++) {
     int64_t count;
@@ -40,18 +40,19 @@ static void find_scaling(const dataset_writer *w, int field) {
   data_field *f = &w->spec.field[field];
   if (f->rule == DATA_SCALE_NONE) return;
   moments m = {0}, second = {0};
-  for (data_split s = DATA_TRAIN; s <= (f->with_val ? DATA_VAL : DATA_TRAIN); s++) gather(w, field, s, 0, 1, &m);
+  for (data_split s = DATA_TRAIN; s <= (f->with_val ? DATA_VAL : DATA_TRAIN); s++)
+    gather_moments(w, field, s, 0, 1, &m);
   if (f->rule == DATA_SCALE_MAXABS) {
     f->scale = m.most + f->eps;
     return;
   }
   if (f->rule == DATA_SCALE_MEANSTD) f->shift = m.sum / (double)m.count;
   for (data_split s = DATA_TRAIN; s <= (f->with_val ? DATA_VAL : DATA_TRAIN); s++)
-    gather(w, field, s, f->shift, 2, &second);
+    gather_moments(w, field, s, f->shift, 2, &second);
   f->scale = sqrt(second.sum / (double)second.count) + f->eps;
 }
 
-static dkho_status declare(const dataset_writer *w, st_writer *o) {
+static dkho_status declare_tensors(const dataset_writer *w, st_writer *o) {
   char name[ST_NAME_MAX + 1];
   for (int ci = 0; ci < w->spec.complexes; ci++) {
     const data_part *p = &w->part[ci];
@@ -141,7 +142,7 @@ dkho_status dataset_commit(dataset_writer *w) {
   TRY_GOTO(st_create(&o, w->path, w->force));
   TRY_GOTO(st_put_meta(o, "dkho.kind", "dataset"));
   TRY_GOTO(st_put_meta(o, "dkho.dataset", text));
-  TRY_GOTO(declare(w, o));
+  TRY_GOTO(declare_tensors(w, o));
   TRY_GOTO(emit(w, o));
   s = st_commit(o);
   o = NULL;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* `list` with one more item at its end, moved to a larger place of the arena by doubling. */
-static void *grow(arena *a, void *list, int count, size_t size) {
+static void *grow_in_arena(arena *a, void *list, int count, size_t size) {
   if (count & (count - 1)) return list; /* room is the next power of two */
   void *fresh = arena_take(a, count ? 2 * (size_t)count : 1, size);
   if (fresh && count) memcpy(fresh, list, (size_t)count * size);
@@ -91,9 +91,9 @@ dkho_status dataset_put_cx(dataset_writer *w, const cx *c) {
   if (s->complexes && c->dim != w->part[0].c->dim)
     return fail(DKHO_E_INPUT, "%s: complex %d has dimension %d, the first has %d", w->path, s->complexes, c->dim,
                 w->part[0].c->dim);
-  data_part *parts = grow(&w->mem, w->part, s->complexes, sizeof *parts);
-  int64_t *samples = grow(&w->mem, s->samples, s->complexes, sizeof *samples);
-  const char **hash = grow(&w->mem, s->mesh_hash, s->complexes, sizeof *hash);
+  data_part *parts = grow_in_arena(&w->mem, w->part, s->complexes, sizeof *parts);
+  int64_t *samples = grow_in_arena(&w->mem, s->samples, s->complexes, sizeof *samples);
+  const char **hash = grow_in_arena(&w->mem, s->mesh_hash, s->complexes, sizeof *hash);
   if (!parts || !samples || !hash) return DKHO_E_MEMORY;
   w->part = parts, s->samples = samples, s->mesh_hash = hash;
   parts[s->complexes] = (data_part){.c = c};
@@ -112,7 +112,7 @@ dkho_status dataset_put_field(dataset_writer *w, const data_field *f) {
   if (s->fields == DATA_FIELDS_MAX) return fail(DKHO_E_INPUT, "%s: more than %d fields", w->path, DATA_FIELDS_MAX);
   if (data_writer_find(w, f->name) >= 0)
     return fail(DKHO_E_INPUT, "%s: field %s: two fields have this name", w->path, f->name);
-  data_field *fresh = grow(&w->mem, s->field, s->fields, sizeof *fresh);
+  data_field *fresh = grow_in_arena(&w->mem, s->field, s->fields, sizeof *fresh);
   if (!fresh) return DKHO_E_MEMORY;
   s->field = fresh;
   fresh[s->fields] = *f;
@@ -189,7 +189,7 @@ dkho_status dataset_put_table(dataset_writer *w, const feat_table *t) {
 
 dkho_status dataset_put_recipe(dataset_writer *w, const data_recipe *r) {
   data_spec *s = &w->spec;
-  data_recipe *fresh = grow(&w->mem, s->recipe, s->recipes, sizeof *fresh);
+  data_recipe *fresh = grow_in_arena(&w->mem, s->recipe, s->recipes, sizeof *fresh);
   if (!fresh) return DKHO_E_MEMORY;
   s->recipe = fresh;
   fresh[s->recipes] = *r;
@@ -203,7 +203,7 @@ dkho_status dataset_put_recipe(dataset_writer *w, const data_recipe *r) {
 dkho_status dataset_put_known(dataset_writer *w, const data_known *k) {
   assert(!w->spooling);
   data_spec *s = &w->spec;
-  data_known *fresh = grow(&w->mem, s->known, s->knowns, sizeof *fresh);
+  data_known *fresh = grow_in_arena(&w->mem, s->known, s->knowns, sizeof *fresh);
   if (!fresh) return DKHO_E_MEMORY;
   s->known = fresh;
   TRY(known_copy(&w->mem, k, &fresh[s->knowns]));
@@ -295,13 +295,13 @@ dkho_status dataset_append(dataset_writer *w, int ci, int64_t count, const void 
   return DKHO_OK;
 }
 
-static int ascending(const void *a, const void *b) {
+static int ascending_samples(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
 
 void data_sort_samples(int64_t count, int64_t *sample) {
-  qsort(sample, (size_t)count, sizeof *sample, ascending);
+  qsort(sample, (size_t)count, sizeof *sample, ascending_samples);
 }
 
 dkho_status dataset_split_list(dataset_writer *w, data_split s, int64_t count, const int64_t *sample) {

@@ -6,13 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-static int64_t extent(const cx *c, int degree) {
+static int64_t rows_of_degree(const cx *c, int degree) {
   return degree < 0 ? 1 : c->n[degree];
 }
 
 size_t feat_node_size(const feat_graph *g, const cx *c, int i) {
   const feat_node *n = &g->node[i];
-  size_t size = (size_t)extent(c, n->degree) * (size_t)n->channels;
+  size_t size = (size_t)rows_of_degree(c, n->degree) * (size_t)n->channels;
   /* heat keeps two states beside its output */
   if (n->op == OP_HEAT) size += 2 * (size_t)c->n[0] * (size_t)g->node[n->arg[0]].channels;
   if (n->op == OP_AROUND) size += (size_t)c->n[0]; /* and around its counts */
@@ -65,7 +65,7 @@ dkho_status feat_prepare(feat_prep *p, arena *mem, const feat_graph *g, const cx
 
 static void eval_leaf(const feat_run *r, const feat_node *n, real *y) {
   const data_field *f = nth(r->g, n->op == OP_INPUT ? DATA_INPUT : DATA_GLOBAL, n->field);
-  int64_t count = extent(r->c, n->degree) * n->channels;
+  int64_t count = rows_of_degree(r->c, n->degree) * n->channels;
   if (n->op == OP_INPUT)
     for (int64_t i = 0; i < count; i++) y[i] = (real)(((double)r->in[n->field][i] - f->shift) / f->scale);
   else
@@ -239,7 +239,7 @@ static double weighted(const summed *t, int q, double centre, int power) {
 }
 
 /* y_j = Σ_i w_i x_iq s_ij for eight columns at a time: each sum waits for itself, the eight do not for one another. */
-static void moments(const summed *t, int q, real *y) {
+static void sum_moments(const summed *t, int q, real *y) {
   enum { WIDE = 8 };
   for (int j0 = 0; j0 < t->columns; j0 += WIDE) {
     int wide = t->columns - j0 < WIDE ? t->columns - j0 : WIDE;
@@ -257,7 +257,7 @@ static void eval_summary(const feat_node *n, const summed *t, real *y) {
     if (n->op == OP_AVERAGE) {
       y[q] = (real)weighted(t, q, 0, 1);
     } else if (n->op == OP_MOMENT) {
-      moments(t, q, y + q * t->columns);
+      sum_moments(t, q, y + q * t->columns);
     } else {
       double centre = n->op == OP_CENTRED_RMS ? weighted(t, q, 0, 1) : 0;
       y[q] = (real)sqrt(fmax(weighted(t, q, centre, 2) + n->num[0], n->num[1]));

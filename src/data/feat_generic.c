@@ -39,9 +39,9 @@ static void row(builder *b, int degree, feat_group group, const char *name, cons
   b->row[b->rows++] = (feat_row){own, degree, group, expr};
 }
 
-static const char *entry(builder *b, const char *prefix, const char *name, const char *fmt, ...)
+static const char *add_summary(builder *b, const char *prefix, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-static const char *entry(builder *b, const char *prefix, const char *name, const char *fmt, ...) {
+static const char *add_summary(builder *b, const char *prefix, const char *name, const char *fmt, ...) {
   va_list args;
   char full[2 * DATA_NAME_MAX];
   if (b->status != DKHO_OK) return "";
@@ -68,7 +68,7 @@ static int is_named(const data_field *f, const char *word) {
 static void native_rows(builder *b, const data_field *f) {
   const char *u = f->name;
   if (f->role == DATA_GLOBAL) {
-    const char *value = entry(b, "value", u, "value(%s)", u);
+    const char *value = add_summary(b, "value", u, "value(%s)", u);
     for (int k = 0; k <= b->top; k++) row(b, k, FEAT_NATIVE, u, "broadcast(%s)", value);
   } else if (f->role == DATA_INPUT && f->degree == 0) {
     row(b, 0, FEAT_NATIVE, u, "%s", u);
@@ -108,9 +108,9 @@ static void summary_rows(builder *b, const data_field *f, const char *weight, in
   const char *u = f->name, *parts[3] = {NULL};
   if (f->role != DATA_INPUT) return;
   if (f->degree > 0) weight = "1";
-  parts[0] = entry(b, "mean", u, "average(%s, %s)", u, weight);
-  parts[1] = entry(b, "rms", u, "rms(%s, %s, 0, 1e-12)", u, weight);
-  if (moments && f->degree == 0) parts[2] = entry(b, "moment", u, "moment(%s, %s, position0)", u, weight);
+  parts[0] = add_summary(b, "mean", u, "average(%s, %s)", u, weight);
+  parts[1] = add_summary(b, "rms", u, "rms(%s, %s, 0, 1e-12)", u, weight);
+  if (moments && f->degree == 0) parts[2] = add_summary(b, "moment", u, "moment(%s, %s, position0)", u, weight);
   for (int k = 0; k <= b->top; k++) {
     if (parts[2])
       row(b, k, FEAT_SUMMARY, u, "broadcast(%s, %s, %s)", parts[0], parts[1], parts[2]);

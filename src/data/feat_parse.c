@@ -22,17 +22,17 @@ typedef struct value {
 
 static dkho_status expression(parser *p, value *out);
 
-static void blanks(parser *p) {
+static void skip_spaces(parser *p) {
   while (isspace((unsigned char)*p->at)) p->at++;
 }
 
-static dkho_status bad(const parser *p, const char *what) {
+static dkho_status bad_expression(const parser *p, const char *what) {
   return fail(DKHO_E_INPUT, "expression \"%.200s\": %s at character %d", p->text, what, (int)(p->at - p->text) + 1);
 }
 
 /* The next identifier, as a view of the text. */
 static int word(parser *p, const char **from) {
-  blanks(p);
+  skip_spaces(p);
   *from = p->at;
   if (!isalpha((unsigned char)*p->at) && *p->at != '_') return 0;
   while (isalnum((unsigned char)*p->at) || *p->at == '_') p->at++;
@@ -57,7 +57,7 @@ static dkho_status intern(parser *p, const feat_node *n, value *out) {
   *out = (value){0};
   for (int i = 0; i < g->nodes; i++)
     if (equal(&g->node[i], n)) return out->node = i, DKHO_OK;
-  if (g->nodes == FEAT_NODES_MAX) return bad(p, "too many terms in the table");
+  if (g->nodes == FEAT_NODES_MAX) return bad_expression(p, "too many terms in the table");
   g->node[g->nodes] = *n;
   out->node = g->nodes++;
   return DKHO_OK;
@@ -100,12 +100,12 @@ static dkho_status need_int(const parser *p, double v, int lo, int hi, int *out)
   return DKHO_OK;
 }
 
-static dkho_status need(const parser *p, int ok, const char *rule) {
+static dkho_status require_rule(const parser *p, int ok, const char *rule) {
   return ok ? DKHO_OK : fail(DKHO_E_INPUT, "expression \"%.200s\": %s", p->text, rule);
 }
 
 static dkho_status shape_columns(parser *p, feat_node *n, const feat_node *a, const value *v, int count) {
-  TRY(need(p, a->op == OP_STATIC, "columns() and modes() take the name of a static array"));
+  TRY(require_rule(p, a->op == OP_STATIC, "columns() and modes() take the name of a static array"));
   if (count == 3) {
     TRY(need_int(p, v[1].number, 0, a->channels - 1, &n->first));
     TRY(need_int(p, v[2].number, 1, a->channels - n->first, &n->channels));
@@ -121,44 +121,45 @@ static dkho_status shape_columns(parser *p, feat_node *n, const feat_node *a, co
 
 static dkho_status shape_derivative(parser *p, feat_node *n, const feat_node *a) {
   if (n->op == OP_D) {
-    TRY(need(p, a->degree >= 0 && a->degree < p->g->dim, "d() of something that has no coboundary"));
+    TRY(require_rule(p, a->degree >= 0 && a->degree < p->g->dim, "d() of something that has no coboundary"));
     n->degree = a->degree + 1;
   } else {
-    TRY(need(p, a->degree >= 1, "dt() takes a cochain of degree 1 or more"));
+    TRY(require_rule(p, a->degree >= 1, "dt() takes a cochain of degree 1 or more"));
     n->degree = a->degree - 1;
   }
   return DKHO_OK;
 }
 
 static dkho_status shape_mean(parser *p, feat_node *n, const feat_node *a, double degree) {
-  TRY(need(p, a->degree == 0, "mean() and integral() take a vertex field"));
+  TRY(require_rule(p, a->degree == 0, "mean() and integral() take a vertex field"));
   return need_int(p, degree, 1, p->g->dim, &n->degree);
 }
 
 static dkho_status shape_flux(parser *p, feat_node *n, const feat_node *a, const feat_node *b) {
-  TRY(need(p, a->degree == 0, "flux() takes a vertex field first"));
-  TRY(need(p, b->degree == 1 && b->channels == 1 && b->constant, "flux() takes a static edge field with one channel"));
+  TRY(require_rule(p, a->degree == 0, "flux() takes a vertex field first"));
+  TRY(require_rule(p, b->degree == 1 && b->channels == 1 && b->constant,
+                   "flux() takes a static edge field with one channel"));
   n->degree = 1;
   return DKHO_OK;
 }
 
 static dkho_status shape_heat(parser *p, feat_node *n, const feat_node *a, const value *v, int count) {
-  TRY(need(p, a->degree == 0 && p->g->dim >= 1, "heat() takes a vertex field of a complex with edges"));
-  TRY(need(p, isfinite(v[1].number) && v[1].number > 0, "the step of heat() must be positive"));
-  TRY(need(p, count - 2 <= FEAT_STEPS_MAX, "heat() takes at most 16 counts"));
+  TRY(require_rule(p, a->degree == 0 && p->g->dim >= 1, "heat() takes a vertex field of a complex with edges"));
+  TRY(require_rule(p, isfinite(v[1].number) && v[1].number > 0, "the step of heat() must be positive"));
+  TRY(require_rule(p, count - 2 <= FEAT_STEPS_MAX, "heat() takes at most 16 counts"));
   n->num[0] = v[1].number;
   n->steps = count - 2;
   for (int i = 0; i < n->steps; i++) {
     TRY(need_int(p, v[2 + i].number, 1, 10000, &n->step[i]));
-    TRY(need(p, i == 0 || n->step[i] > n->step[i - 1], "the counts of heat() must ascend"));
+    TRY(require_rule(p, i == 0 || n->step[i] > n->step[i - 1], "the counts of heat() must ascend"));
   }
   n->channels = a->channels * n->steps;
   return DKHO_OK;
 }
 
 static dkho_status shape_lift(parser *p, feat_node *n, const feat_node *a, const feat_node *b) {
-  TRY(need(p, a->op == OP_GLOBAL, "lift() takes the name of a global field first"));
-  TRY(need(p, b->degree >= 0 && b->constant, "lift() takes a static array second"));
+  TRY(require_rule(p, a->op == OP_GLOBAL, "lift() takes the name of a global field first"));
+  TRY(require_rule(p, b->degree >= 0 && b->constant, "lift() takes a static array second"));
   if (a->channels != b->channels)
     return fail(DKHO_E_INPUT, "expression \"%.200s\": lift() of %d values onto %d columns", p->text, a->channels,
                 b->channels);
@@ -170,10 +171,10 @@ static dkho_status shape_lift(parser *p, feat_node *n, const feat_node *a, const
 /* The weight of a summary: a static vertex field normalised, or the number 1 for equal weights. */
 static dkho_status weight(parser *p, const feat_node *a, const value *v, int *out) {
   *out = -1;
-  if (v->is_number) return need(p, v->number == 1, "a weight is a static field or the number 1");
+  if (v->is_number) return require_rule(p, v->number == 1, "a weight is a static field or the number 1");
   const feat_node *w = &p->g->node[v->node];
-  TRY(need(p, w->constant && w->degree == a->degree && w->channels == 1,
-           "a weight must be static, of the field's degree, with one channel"));
+  TRY(require_rule(p, w->constant && w->degree == a->degree && w->channels == 1,
+                   "a weight must be static, of the field's degree, with one channel"));
   feat_node n = blank(OP_WEIGHT);
   n.arg[0] = v->node;
   n.degree = w->degree;
@@ -185,19 +186,20 @@ static dkho_status weight(parser *p, const feat_node *a, const value *v, int *ou
 }
 
 static dkho_status shape_summary(parser *p, feat_node *n, const feat_node *a, const value *v, int count) {
-  TRY(need(p, a->degree >= 0, "a summary is taken of a cochain"));
+  TRY(require_rule(p, a->degree >= 0, "a summary is taken of a cochain"));
   feat_node field = *a; /* weight() may move the nodes' list on, not away; a copy is simpler to trust */
   TRY(weight(p, &field, &v[1], &n->arg[1]));
   n->degree = -1;
   n->constant = 0;
   if (n->op == OP_MOMENT) {
     const feat_node *s = &p->g->node[v[2].node];
-    TRY(need(p, s->constant && s->degree == field.degree, "moment() takes a static array of the field's degree"));
+    TRY(require_rule(p, s->constant && s->degree == field.degree,
+                     "moment() takes a static array of the field's degree"));
     n->arg[2] = v[2].node;
     n->channels = field.channels * s->channels;
   } else {
     for (int i = 2; i < count; i++) {
-      TRY(need(p, isfinite(v[i].number) && v[i].number >= 0, "additions and floors cannot be negative"));
+      TRY(require_rule(p, isfinite(v[i].number) && v[i].number >= 0, "additions and floors cannot be negative"));
       n->num[i - 2] = v[i].number;
     }
   }
@@ -257,7 +259,7 @@ static dkho_status apply(parser *p, size_t which, const value *v, int count, val
   a = p->g->node[v[0].node];
   if (op == OP_GLOBAL) {
     *out = v[0];
-    return need(p, a.op == OP_GLOBAL, "value() takes the name of a global field");
+    return require_rule(p, a.op == OP_GLOBAL, "value() takes the name of a global field");
   }
   n.arg[0] = v[0].node;
   n.degree = a.degree, n.channels = a.channels, n.constant = a.constant;
@@ -287,41 +289,41 @@ static dkho_status apply(parser *p, size_t which, const value *v, int count, val
     TRY(shape_lift(p, &n, &a, &b));
     break;
   case OP_AROUND:
-    TRY(need(p, a.degree >= 1, "around() takes a cochain of degree 1 or more"));
+    TRY(require_rule(p, a.degree >= 1, "around() takes a cochain of degree 1 or more"));
     n.degree = 0;
     break;
   case OP_UNIT:
-    TRY(need(p, a.degree >= 0 && a.constant, "unit() takes something static"));
+    TRY(require_rule(p, a.degree >= 0 && a.constant, "unit() takes something static"));
     break;
   default:
     TRY(shape_summary(p, &n, &a, v, count));
     break;
   }
-  TRY(need(p, n.channels <= DATA_CHANNELS_MAX, "too many columns"));
+  TRY(require_rule(p, n.channels <= DATA_CHANNELS_MAX, "too many columns"));
   return intern(p, &n, out);
 }
 
 static dkho_status arguments(parser *p, value *v, int *count) {
   *count = 0;
   do {
-    if (*count == FEAT_ARGS_MAX) return bad(p, "too many arguments");
+    if (*count == FEAT_ARGS_MAX) return bad_expression(p, "too many arguments");
     p->at++; /* the bracket or the comma */
     TRY(expression(p, &v[(*count)++]));
-    blanks(p);
+    skip_spaces(p);
   } while (*p->at == ',');
-  if (*p->at != ')') return bad(p, "expected , or )");
+  if (*p->at != ')') return bad_expression(p, "expected , or )");
   p->at++;
   return DKHO_OK;
 }
 
-static dkho_status number(parser *p, value *out) {
+static dkho_status parse_number(parser *p, value *out) {
   char *end;
   locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0); /* the host program may write decimal commas */
   if (!plain) return fail(DKHO_E_MEMORY, "no memory for a locale");
   double v = strtod_l(p->at, &end, plain);
   freelocale(plain);
-  if (end == p->at) return bad(p, *p->at ? "expected a name or a number" : "unexpected end");
-  if (!isfinite(v)) return bad(p, "a number that is not finite");
+  if (end == p->at) return bad_expression(p, *p->at ? "expected a name or a number" : "unexpected end");
+  if (!isfinite(v)) return bad_expression(p, "a number that is not finite");
   *out = (value){.is_number = 1, .node = -1, .number = v};
   p->at = end;
   return DKHO_OK;
@@ -330,14 +332,14 @@ static dkho_status number(parser *p, value *out) {
 static dkho_status expression(parser *p, value *out) {
   const char *from;
   int length = word(p, &from);
-  if (length == 0) return number(p, out);
-  blanks(p);
+  if (length == 0) return parse_number(p, out);
+  skip_spaces(p);
   if (*p->at != '(') return leaf(p, from, length, out);
   size_t which = 0, total = sizeof ops / sizeof *ops;
   while (which < total && !same(ops[which].name, from, length)) which++;
   if (which == total)
     return fail(DKHO_E_INPUT, "expression \"%.200s\": no operation is called %.*s", p->text, length, from);
-  if (++p->depth > FEAT_DEPTH_MAX) return bad(p, "nested too deeply");
+  if (++p->depth > FEAT_DEPTH_MAX) return bad_expression(p, "nested too deeply");
   value v[FEAT_ARGS_MAX];
   int count;
   TRY(arguments(p, v, &count));
@@ -349,8 +351,8 @@ static dkho_status whole(feat_graph *g, const char *text, int *node) {
   parser p = {.g = g, .text = text, .at = text};
   value v;
   TRY(expression(&p, &v));
-  blanks(&p);
-  if (*p.at) return bad(&p, "unexpected text");
+  skip_spaces(&p);
+  if (*p.at) return bad_expression(&p, "unexpected text");
   if (v.is_number) return fail(DKHO_E_INPUT, "expression \"%.200s\": a number alone", text);
   *node = v.node;
   return DKHO_OK;
@@ -361,7 +363,7 @@ static dkho_status broadcast(feat_graph *g, const char *text, feat_out *o, int *
   parser p = {.g = g, .text = text, .at = text};
   const char *from;
   int length = word(&p, &from);
-  blanks(&p);
+  skip_spaces(&p);
   *is = same("broadcast", from, length) && *p.at == '(';
   if (!*is) return DKHO_OK;
   o->node = -1;
@@ -372,14 +374,14 @@ static dkho_status broadcast(feat_graph *g, const char *text, feat_out *o, int *
     while (s < g->table->summaries && !same(g->table->summary[s].name, from, length)) s++;
     if (s == g->table->summaries)
       return fail(DKHO_E_INPUT, "expression \"%.200s\": no summary entry is called \"%.*s\"", text, length, from);
-    if (o->spans == FEAT_ARGS_MAX) return bad(&p, "too many entries");
+    if (o->spans == FEAT_ARGS_MAX) return bad_expression(&p, "too many entries");
     o->span[o->spans++] = g->summary_span[s];
     o->width += g->summary_span[s].count;
-    blanks(&p);
+    skip_spaces(&p);
   } while (*p.at == ',');
-  if (*p.at++ != ')') return bad(&p, "expected , or )");
-  blanks(&p);
-  return *p.at ? bad(&p, "unexpected text") : DKHO_OK;
+  if (*p.at++ != ')') return bad_expression(&p, "expected , or )");
+  skip_spaces(&p);
+  return *p.at ? bad_expression(&p, "unexpected text") : DKHO_OK;
 }
 
 /* for(READER, e): the reader's name and e, copied; other texts: no name, and the text as it is. */
@@ -390,17 +392,17 @@ static dkho_status split_reader(feat_graph *g, const char *text, const char **re
   int length = word(&p, &from);
   *reader = NULL;
   *expr = text;
-  blanks(&p);
+  skip_spaces(&p);
   if (!same("for", from, length) || *p.at != '(') return DKHO_OK;
   p.at++;
   length = word(&p, &from);
-  blanks(&p);
-  if (!length || *p.at != ',') return bad(&p, "for() takes a name and an expression");
+  skip_spaces(&p);
+  if (!length || *p.at != ',') return bad_expression(&p, "for() takes a name and an expression");
   rest = p.at + 1;
   const char *end = strrchr(rest, ')');
-  if (!end) return bad(&p, "for() without its closing bracket");
+  if (!end) return bad_expression(&p, "for() without its closing bracket");
   for (p.at = end + 1; *p.at; p.at++)
-    if (!isspace((unsigned char)*p.at)) return bad(&p, "unexpected text");
+    if (!isspace((unsigned char)*p.at)) return bad_expression(&p, "unexpected text");
   if (!(copy = arena_take(&g->mem, (size_t)(length + (end - rest)) + 2, 1))) return DKHO_E_MEMORY;
   memcpy(copy, from, (size_t)length);
   memcpy(copy + length + 1, rest, (size_t)(end - rest));

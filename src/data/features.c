@@ -232,8 +232,8 @@ size_t features_work_size(const features *f) {
 }
 
 /* All sample nodes and the summary. */
-static feat_run evaluate(const features *f, const float *const *in, const double *const *global, real *work,
-                         real *summary) {
+static feat_run evaluate_summaries(const features *f, const float *const *in, const double *const *global, real *work,
+                                   real *summary) {
   feat_run run = {
       .c = f->c, .g = &f->g, .prep = &f->prep, .constants = f->constants, .work = work, .in = in, .global = global};
   for (int i = 0; i < f->g.nodes; i++)
@@ -248,7 +248,7 @@ static feat_run evaluate(const features *f, const float *const *in, const double
 
 void features_eval_sample(const features *f, const float *const *in, const double *const *global, real *work,
                           real *const *sample, real *summary) {
-  feat_run run = evaluate(f, in, global, work, summary);
+  feat_run run = evaluate_summaries(f, in, global, work, summary);
   for (int i = 0; i < f->g.outs; i++) {
     const feat_out *o = &f->g.out[i];
     if (class_of(&f->g, o) == FEAT_CLASS_SAMPLE)
@@ -259,7 +259,7 @@ void features_eval_sample(const features *f, const float *const *in, const doubl
 
 void features_eval(const features *f, const float *const *in, const double *const *global, real *work, real *const *out,
                    real *summary) {
-  feat_run run = evaluate(f, in, global, work, summary);
+  feat_run run = evaluate_summaries(f, in, global, work, summary);
   int used[CX_DEGREES] = {0};
   for (int i = 0; i < f->g.outs; i++) {
     const feat_out *o = &f->g.out[i];

@@ -216,7 +216,7 @@ static dkho_status read_numbers(importer *m, int64_t *seed) {
   return import_note(m, check_classical(m));
 }
 
-static dkho_status run(importer *m, const char *path, int force, dataset_writer **w) {
+static dkho_status run_import(importer *m, const char *path, int force, dataset_writer **w) {
   int64_t seed;
   TRY(load_json(m));
   TRY(read_numbers(m, &seed));
@@ -249,7 +249,7 @@ static void importer_close(importer *m) {
 dkho_status data_import(const char *spec, const char *path, int force, const import_hooks *hooks) {
   importer m = {.spec = spec, .hooks = hooks};
   dataset_writer *w = NULL;
-  dkho_status s = run(&m, path, force, &w);
+  dkho_status s = run_import(&m, path, force, &w);
   if (s == DKHO_OK) {
     s = dataset_commit(w); /* frees it */
     w = NULL;

@@ -123,7 +123,7 @@ dkho_status import_arrays(importer *m) {
 }
 
 /* Entry j of sample `first` and those after it, n × channels each, as the mesh has its rows. */
-static double entry(const import_field *f, uint64_t n, uint64_t first, uint64_t j) {
+static double array_entry(const import_field *f, uint64_t n, uint64_t first, uint64_t j) {
   uint64_t channels = (uint64_t)f->f.channels, row = j / channels, sample = row / n;
   if (!f->origin) return npy_double(&f->array, first * n * channels + j);
   uint64_t from = (uint64_t)f->origin[row % n] + (first + sample) * (uint64_t)f->rows;
@@ -138,7 +138,7 @@ dkho_status import_statics(importer *m, dataset_writer *w) {
       uint64_t n = (uint64_t)m->c->n[f->f.degree], count = n * (uint64_t)f->f.channels;
       double *v = arena_take(&m->mem, (size_t)count, sizeof *v);
       if (!v) return DKHO_E_MEMORY;
-      for (uint64_t j = 0; j < count; j++) v[j] = entry(f, n, 0, j);
+      for (uint64_t j = 0; j < count; j++) v[j] = array_entry(f, n, 0, j);
       f->values = v;
     }
     TRY(dataset_put_static(w, 0, f->f.name, f->values));
@@ -157,7 +157,7 @@ void import_convert(const importer *m, int i, int64_t first, int64_t count, void
   float *single = out;
   double *pair = out;
   for (uint64_t j = 0; j < (uint64_t)count * n * (uint64_t)f->f.channels; j++) {
-    double v = entry(f, n, (uint64_t)first, j);
+    double v = array_entry(f, n, (uint64_t)first, j);
     if (f->f.role == DATA_GLOBAL)
       pair[j] = v;
     else

@@ -15,7 +15,7 @@ typedef struct region {
   double centre[3], radius;
 } region;
 
-static dkho_status point(json_t *o, const char *where, const char *key, int gdim, double *out) {
+static dkho_status read_point(json_t *o, const char *where, const char *key, int gdim, double *out) {
   json_t *list;
   TRY(spec_array(o, where, key, 1, 3, &list));
   if (json_array_size(list) != (size_t)gdim)
@@ -40,11 +40,11 @@ static dkho_status read_region(importer *m, json_t *o, const char *where, region
   snprintf(at, sizeof at, "%.40s.%s", where, s ? "ball" : "box");
   TRY(spec_keys(s ? s : b, at, 2, s ? ball : box));
   if (s) {
-    TRY(point(s, at, "centre", m->c->gdim, r->centre));
+    TRY(read_point(s, at, "centre", m->c->gdim, r->centre));
     return spec_number(s, at, "radius", NULL, &r->radius);
   }
-  TRY(point(b, at, "min", m->c->gdim, r->lo));
-  return point(b, at, "max", m->c->gdim, r->hi);
+  TRY(read_point(b, at, "min", m->c->gdim, r->lo));
+  return read_point(b, at, "max", m->c->gdim, r->hi);
 }
 
 static int inside(const region *r, int gdim, const double *x) {
@@ -107,7 +107,7 @@ dkho_status import_mesh(importer *m) {
 }
 
 /* A static field to be filled by the caller; NULL: no memory or no room. */
-static double *add(importer *m, const char *name, int digit, int degree, int channels) {
+static double *add_column(importer *m, const char *name, int digit, int degree, int channels) {
   if (m->fields == DATA_FIELDS_MAX) {
     fail(DKHO_E_INPUT, "more than %d fields", DATA_FIELDS_MAX);
     return NULL;
@@ -125,7 +125,7 @@ static double *add(importer *m, const char *name, int digit, int degree, int cha
 }
 
 static dkho_status add_measure(importer *m, const char *name, int k) {
-  double *v = add(m, name, -1, k, 1);
+  double *v = add_column(m, name, -1, k, 1);
   if (!v) return DKHO_E_MEMORY;
   memcpy(v, m->c->measure[k], (size_t)m->c->n[k] * sizeof *v);
   return DKHO_OK;
@@ -135,7 +135,7 @@ static dkho_status add_measure(importer *m, const char *name, int k) {
 static dkho_status add_labels(importer *m, int k) {
   cx *c = m->c;
   if (c->labels < 2 || (!c->label[k] && !c->label[0])) return DKHO_OK;
-  double *v = add(m, "label", k, k, c->labels), *vertex;
+  double *v = add_column(m, "label", k, k, c->labels), *vertex;
   if (!v) return DKHO_E_MEMORY;
   if (c->label[k] || k == 0) {
     static_onehot(c, k, v);
@@ -163,7 +163,7 @@ static dkho_status add_distances(importer *m) {
         break;
       }
   if (parts == 0) return DKHO_OK;
-  double *v = add(m, "distance", 0, 0, parts), *column;
+  double *v = add_column(m, "distance", 0, 0, parts), *column;
   if (!v || !ARENA_NEW(&m->mem, column, c->n[0])) return DKHO_E_MEMORY;
   for (int p = 0; p < parts; p++) {
     for (int64_t i = 0; i < c->n[0]; i++) mask[i] = c->label[0][i] == part[p];
@@ -177,25 +177,25 @@ dkho_status import_geometry(importer *m) {
   cx *c = m->c;
   double *v;
   for (int k = 0; k <= m->top; k++) {
-    if (!(v = add(m, "position", k, k, c->gdim))) return DKHO_E_MEMORY;
+    if (!(v = add_column(m, "position", k, k, c->gdim))) return DKHO_E_MEMORY;
     static_positions(c, k, v);
   }
   if (m->top >= 1) {
-    if (!(v = add(m, "tangent", -1, 1, c->gdim))) return DKHO_E_MEMORY;
+    if (!(v = add_column(m, "tangent", -1, 1, c->gdim))) return DKHO_E_MEMORY;
     static_tangents(c, v);
     TRY(add_measure(m, "length", 1));
   }
   if (m->top >= 2 && c->gdim == 3) {
-    if (!(v = add(m, "normal", -1, 2, 3))) return DKHO_E_MEMORY;
+    if (!(v = add_column(m, "normal", -1, 2, 3))) return DKHO_E_MEMORY;
     static_normals(c, v);
   }
   if (m->top >= 2) TRY(add_measure(m, "area", 2));
   for (int k = 0; k <= m->top; k++) TRY(add_labels(m, k));
   TRY(add_distances(m));
-  if (!(v = add(m, "weight", -1, 0, 1))) return DKHO_E_MEMORY;
+  if (!(v = add_column(m, "weight", -1, 0, 1))) return DKHO_E_MEMORY;
   static_lumped(c, v);
   for (int k = 0; k <= m->top && m->hooks && m->hooks->spectral; k++) {
-    if (!(v = add(m, "spectral", k, k, m->modes))) return DKHO_E_MEMORY;
+    if (!(v = add_column(m, "spectral", k, k, m->modes))) return DKHO_E_MEMORY;
     TRY(m->hooks->spectral(m->hooks->user, c, k, m->modes, v));
   }
   return DKHO_OK;

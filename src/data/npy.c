@@ -9,16 +9,16 @@ typedef struct cursor {
   const char *at, *end, *name;
 } cursor;
 
-static dkho_status bad(const cursor *c, const char *what) {
+static dkho_status bad_header(const cursor *c, const char *what) {
   return fail(DKHO_E_FORMAT, "%s: header: %s", c->name, what);
 }
 
-static void blanks(cursor *c) {
+static void skip_blanks(cursor *c) {
   while (c->at < c->end && (*c->at == ' ' || *c->at == '\n' || *c->at == '\t')) c->at++;
 }
 
-static int take(cursor *c, const char *text) {
-  blanks(c);
+static int take_text(cursor *c, const char *text) {
+  skip_blanks(c);
   size_t n = strlen(text);
   if ((size_t)(c->end - c->at) < n || memcmp(c->at, text, n) != 0) return 0;
   c->at += n;
@@ -27,12 +27,12 @@ static int take(cursor *c, const char *text) {
 
 /* 'text' or "text", as a view. */
 static dkho_status quoted(cursor *c, const char **from, int *length) {
-  blanks(c);
-  if (c->at == c->end || (*c->at != '\'' && *c->at != '"')) return bad(c, "expected quoted text");
+  skip_blanks(c);
+  if (c->at == c->end || (*c->at != '\'' && *c->at != '"')) return bad_header(c, "expected quoted text");
   char mark = *c->at++;
   *from = c->at;
   while (c->at < c->end && *c->at != mark && c->at - *from < 1000) c->at++;
-  if (c->at == c->end || *c->at != mark) return bad(c, "quoted text without an end");
+  if (c->at == c->end || *c->at != mark) return bad_header(c, "quoted text without an end");
   *length = (int)(c->at++ - *from);
   return DKHO_OK;
 }
@@ -44,8 +44,8 @@ static dkho_status descr(cursor *c, npy *a) {
   } known[] = {{"<f4", ST_F32}, {"<f8", ST_F64}, {"<i4", ST_I32}, {"<i8", ST_I64}};
   const char *from;
   int n;
-  blanks(c);
-  if (c->at < c->end && *c->at == '[') return bad(c, "'descr': structured types are not supported");
+  skip_blanks(c);
+  if (c->at < c->end && *c->at == '[') return bad_header(c, "'descr': structured types are not supported");
   TRY(quoted(c, &from, &n));
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (n == 3 && memcmp(from, known[i].text, 3) == 0) return a->dtype = known[i].dtype, DKHO_OK;
@@ -54,33 +54,33 @@ static dkho_status descr(cursor *c, npy *a) {
 }
 
 static dkho_status order(cursor *c) {
-  if (take(c, "False")) return DKHO_OK;
-  if (take(c, "True"))
+  if (take_text(c, "False")) return DKHO_OK;
+  if (take_text(c, "True"))
     return fail(DKHO_E_FORMAT,
                 "%s: header: 'fortran_order': the array is stored by columns; save numpy.ascontiguousarray(a)",
                 c->name);
-  return bad(c, "'fortran_order': expected True or False");
+  return bad_header(c, "'fortran_order': expected True or False");
 }
 
-static dkho_status extent(cursor *c, uint64_t *out) {
-  blanks(c);
+static dkho_status parse_extent(cursor *c, uint64_t *out) {
+  skip_blanks(c);
   const char *from = c->at;
   *out = 0;
   while (c->at < c->end && *c->at >= '0' && *c->at <= '9') {
-    if (*out > (UINT64_C(1) << 58)) return bad(c, "'shape': an extent is too large");
+    if (*out > (UINT64_C(1) << 58)) return bad_header(c, "'shape': an extent is too large");
     *out = *out * 10 + (uint64_t)(*c->at++ - '0');
   }
-  return c->at == from ? bad(c, "'shape': expected a number") : DKHO_OK;
+  return c->at == from ? bad_header(c, "'shape': expected a number") : DKHO_OK;
 }
 
 static dkho_status shape(cursor *c, npy *a) {
-  if (!take(c, "(")) return bad(c, "'shape': expected (");
-  while (!take(c, ")")) {
-    if (a->rank == ST_RANK_MAX) return bad(c, "'shape': more than 8 axes");
-    TRY(extent(c, &a->shape[a->rank++]));
-    if (take(c, ",")) continue;
-    if (!take(c, ")")) return bad(c, "'shape': expected , or )");
-    if (a->rank == 1) return bad(c, "'shape': expected (n,) for one axis");
+  if (!take_text(c, "(")) return bad_header(c, "'shape': expected (");
+  while (!take_text(c, ")")) {
+    if (a->rank == ST_RANK_MAX) return bad_header(c, "'shape': more than 8 axes");
+    TRY(parse_extent(c, &a->shape[a->rank++]));
+    if (take_text(c, ",")) continue;
+    if (!take_text(c, ")")) return bad_header(c, "'shape': expected , or )");
+    if (a->rank == 1) return bad_header(c, "'shape': expected (n,) for one axis");
     break;
   }
   return DKHO_OK;
@@ -89,22 +89,22 @@ static dkho_status shape(cursor *c, npy *a) {
 static dkho_status dictionary(cursor *c, npy *a) {
   static const char *const keys[] = {"descr", "fortran_order", "shape"};
   int seen[3] = {0};
-  if (!take(c, "{")) return bad(c, "expected {");
-  while (!take(c, "}")) {
+  if (!take_text(c, "{")) return bad_header(c, "expected {");
+  while (!take_text(c, "}")) {
     const char *from;
     int n, k = 0;
     TRY(quoted(c, &from, &n));
     while (k < 3 && (strlen(keys[k]) != (size_t)n || memcmp(from, keys[k], (size_t)n) != 0)) k++;
     if (k == 3) return fail(DKHO_E_FORMAT, "%s: header: unknown key '%.*s'", c->name, n < 40 ? n : 40, from);
     if (seen[k]++) return fail(DKHO_E_FORMAT, "%s: header: '%s' is given twice", c->name, keys[k]);
-    if (!take(c, ":")) return bad(c, "expected :");
+    if (!take_text(c, ":")) return bad_header(c, "expected :");
     TRY(k == 0 ? descr(c, a) : k == 1 ? order(c) : shape(c, a));
-    if (take(c, ",")) continue;
-    if (!take(c, "}")) return bad(c, "expected , or }");
+    if (take_text(c, ",")) continue;
+    if (!take_text(c, "}")) return bad_header(c, "expected , or }");
     break;
   }
-  blanks(c);
-  if (c->at != c->end) return bad(c, "text after }");
+  skip_blanks(c);
+  if (c->at != c->end) return bad_header(c, "text after }");
   for (int k = 0; k < 3; k++)
     if (!seen[k]) return fail(DKHO_E_FORMAT, "%s: header: '%s' is missing", c->name, keys[k]);
   return DKHO_OK;

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *kind(const json_t *v) {
+static const char *found_kind(const json_t *v) {
   static const char *const names[] = {"an object", "an array", "text",  "a whole number",
                                       "a number",  "true",     "false", "null"};
   return v ? names[json_typeof(v)] : "nothing";
 }
 
 static dkho_status wrong(const char *where, const char *key, const json_t *v, const char *expected) {
-  return fail(DKHO_E_FORMAT, "%s.%s: found %s, expected %s", where, key, kind(v), expected);
+  return fail(DKHO_E_FORMAT, "%s.%s: found %s, expected %s", where, key, found_kind(v), expected);
 }
 
 dkho_status spec_text(json_t *o, const char *where, const char *key, const char *fallback, arena *mem,
@@ -70,7 +70,7 @@ dkho_status spec_array(json_t *o, const char *where, const char *key, int needed
 }
 
 dkho_status spec_keys(json_t *o, const char *where, int count, const char *const *keys) {
-  if (!json_is_object(o)) return fail(DKHO_E_FORMAT, "%s: found %s, expected an object", where, kind(o));
+  if (!json_is_object(o)) return fail(DKHO_E_FORMAT, "%s: found %s, expected an object", where, found_kind(o));
   const char *key;
   json_t *v;
   json_object_foreach(o, key, v) {

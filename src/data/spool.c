@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static dkho_status io(const char *what, const char *target) {
+static dkho_status fail_spool(const char *what, const char *target) {
   return fail(DKHO_E_IO, "%s: cannot %s: %s", target, what, strerror(errno));
 }
 
@@ -25,7 +25,7 @@ dkho_status spool_write(spool *s, const void *bytes, size_t count) {
   for (const char *from = bytes; count;) {
     ssize_t n = write(s->fd, from, count);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io("write beside it", s->target);
+    if (n < 0) return fail_spool("write beside it", s->target);
     from += n;
     count -= (size_t)n;
   }
@@ -34,10 +34,10 @@ dkho_status spool_write(spool *s, const void *bytes, size_t count) {
 
 dkho_status spool_map(spool *s) {
   off_t size = lseek(s->fd, 0, SEEK_END);
-  if (size < 0) return io("read beside it", s->target);
+  if (size < 0) return fail_spool("read beside it", s->target);
   if (size == 0) return DKHO_OK;
   void *p = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, s->fd, 0);
-  if (p == MAP_FAILED) return io("map beside it", s->target);
+  if (p == MAP_FAILED) return fail_spool("map beside it", s->target);
   s->map = (file_map){p, (size_t)size};
   return DKHO_OK;
 }

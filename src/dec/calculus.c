@@ -108,7 +108,7 @@ void dec_fix_sign(int64_t n, double *v) {
 }
 
 /* D Dᵀ (side 0) or Dᵀ D (side 1) of D_k. */
-static dkho_status gram(const dec *d, int k, int side, csr *out) {
+static dkho_status gram_of_side(const dec *d, int k, int side, csr *out) {
   csr a = {0}, at = {0};
   dkho_status s;
   *out = (csr){0};
@@ -128,11 +128,11 @@ dkho_status dec_matrix(const dec *d, int k, dec_part want, csr *out) {
   dkho_status s;
   *out = (csr){0};
   if (want & DEC_DOWN && k > 0)
-    TRY_GOTO(gram(d, k - 1, 0, &down));
+    TRY_GOTO(gram_of_side(d, k - 1, 0, &down));
   else
     TRY_GOTO(csr_alloc(&down, c->n[k], c->n[k], 0));
   if (want & DEC_UP && k < c->dim)
-    TRY_GOTO(gram(d, k, 1, &up));
+    TRY_GOTO(gram_of_side(d, k, 1, &up));
   else
     TRY_GOTO(csr_alloc(&up, c->n[k], c->n[k], 0));
   s = csr_add(out, 1, &down, 1, &up);

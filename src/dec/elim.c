@@ -85,7 +85,7 @@ static dkho_status occurs(elim_state *s, int32_t col, int32_t row) {
   return DKHO_OK;
 }
 
-static int32_t find(const elim_state *s, int32_t row, int32_t col) {
+static int32_t find_entry_of_row(const elim_state *s, int32_t row, int32_t col) {
   const entry *e = s->row[row];
   int32_t lo = 0, hi = s->len[row];
   while (lo < hi) {
@@ -128,7 +128,7 @@ static dkho_status combine(elim *e, int32_t r, int32_t i, uint32_t f) {
 }
 
 /* Solves equation i for its rarest unknown and puts that into every other equation. */
-static dkho_status eliminate(elim *e, int32_t i) {
+static dkho_status eliminate_row(elim *e, int32_t i) {
   elim_state *s = e->state;
   const entry *row = s->row[i];
   int32_t at = 0;
@@ -141,7 +141,7 @@ static dkho_status eliminate(elim *e, int32_t i) {
   s->pivot_at[s->pivots++] = at;
   for (int32_t x = 0; x < s->len[i]; x++) s->number[row[x].col]--;
   for (int32_t q = s->seen[col]; q >= 0; q = s->occ[q].next) {
-    int32_t r = s->occ[q].row, place = s->done[r] ? -1 : find(s, r, col);
+    int32_t r = s->occ[q].row, place = s->done[r] ? -1 : find_entry_of_row(s, r, col);
     if (place >= 0) TRY(combine(e, r, i, mul(scale, s->row[r][place].val, s->p)));
   }
   s->number[col] = -1; /* settled */
@@ -211,7 +211,7 @@ dkho_status elim_run(elim **out, const elim_matrix *m, uint32_t prime) {
   while (t->heap_used) {
     uint64_t key = heap_pop(t);
     int32_t i = (int32_t)(key & UINT32_MAX);
-    if (!t->done[i] && (uint64_t)t->len[i] == key >> 32) TRY_GOTO(eliminate(e, i));
+    if (!t->done[i] && (uint64_t)t->len[i] == key >> 32) TRY_GOTO(eliminate_row(e, i));
   }
   s = collect_free(e, m);
 done:

@@ -77,7 +77,7 @@ static dkho_status largest_image(const csr *a, const dec_basis *b, double *worst
   return DKHO_OK;
 }
 
-static dkho_status certify(const dec *d, int k, dec_basis *b) {
+static dkho_status certify_basis(const dec *d, int k, dec_basis *b) {
   csr up = {0}, raw = {0}, down = {0};
   double scale = 1;
   dkho_status s = DKHO_OK;
@@ -119,7 +119,7 @@ dkho_status harmonic_symmetric(const dec *d, int k, dec_basis *out) {
   for (int64_t f = 0; f < out->count; f++) TRY_GOTO(representative(d, k, found.of[k], f, out->vec + f * out->n));
   TRY_GOTO(dense_qr(out->n, out->count, out->vec));
   if (out->count && (k == 1 || (k == 2 && d->c->dim == 3))) TRY_GOTO(purify(d, k, &found, out));
-  s = certify(d, k, out);
+  s = certify_basis(d, k, out);
 done:
   classes_free(&found);
   if (s != DKHO_OK) dec_basis_free(out);

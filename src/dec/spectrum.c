@@ -135,8 +135,8 @@ done:
 }
 
 /* Merges exact (may be NULL) and coexact (may be NULL) families into the lowest `count` pairs of degree k. */
-static dkho_status merge(const dec *d, int k, int64_t count, const family *exact, const family *coexact,
-                         dec_basis *out) {
+static dkho_status merge_families(const dec *d, int k, int64_t count, const family *exact, const family *coexact,
+                                  dec_basis *out) {
   int64_t n = d->c->n[k], ne = exact ? exact->count : 0, nc = coexact ? coexact->count : 0, all = ne + nc;
   *out = (dec_basis){.n = n};
   double *vec = NULL;
@@ -178,7 +178,7 @@ dkho_status dec_spectrum(const dec *d, int top, int count, dec_basis *out) {
   dkho_status s = DKHO_OK;
   for (int j = 0; j < dim && j <= top; j++) TRY_GOTO(family_solve(&f[j], d, j, count));
   for (int k = 0; k <= top; k++)
-    TRY_GOTO(merge(d, k, count, k > 0 ? &f[k - 1] : NULL, k < dim ? &f[k] : NULL, &out[k]));
+    TRY_GOTO(merge_families(d, k, count, k > 0 ? &f[k - 1] : NULL, k < dim ? &f[k] : NULL, &out[k]));
 done:
   for (int j = 0; j < CX_DEGREES; j++) family_free(&f[j]);
   for (int k = 0; k <= top && s != DKHO_OK; k++) dec_basis_free(&out[k]);

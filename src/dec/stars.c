@@ -24,7 +24,7 @@ dkho_status dec_metric_parse(const char *name, dec_metric *out) {
 
 /* Barycentric coordinates b[0 … k] of the circumcentre: with e_i = p_i - p_0 and G_ij = e_i·e_j, it is p_0 + Σ y_i e_i
  * where 2 G y = diag G. G y = g is solved by symmetric elimination; G is positive definite for a proper simplex. */
-static void circumcentre(const cx *c, int k, const int32_t *v, double *b) {
+static void simplex_circumcentre(const cx *c, int k, const int32_t *v, double *b) {
   double e[3][3] = {{0}}, g[3][4];
   for (int i = 0; i < k; i++)
     for (int j = 0; j < c->gdim; j++)
@@ -63,7 +63,7 @@ static void fill_heights(const cx *c, int k, double *height) {
   for (int64_t i = 0; i < c->n[k]; i++) {
     const int32_t *v = c->vert[k] + i * (k + 1);
     double b[CX_DEGREES];
-    circumcentre(c, k, v, b);
+    simplex_circumcentre(c, k, v, b);
     for (int j = 0; j <= k; j++) {
       int32_t f = c->face[k][i * (k + 1) + j];
       const int32_t *w = k == 1 ? &f : c->vert[k - 1] + (int64_t)f * k;

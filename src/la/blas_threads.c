@@ -1,6 +1,6 @@
 /* blas_threads.c: see blas_threads.h. The areas belong to OpenBLAS, which keeps them for later calls of any thread; all that is counted
  * here is how many there must be for the threads that may call at the same time. */
-#include "la/blas_threads.h"
+#include "la/blas_threads_impl.h"
 #include "la/la.h"
 
 #include <pthread.h>

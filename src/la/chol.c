@@ -249,7 +249,7 @@ void chol_wide_free(chol_wide *f) {
 }
 
 /* x_i ← (x_i - Σ_p a_p x_col(p))·diagonal for the entries p of row i. */
-static LANES_INLINE void eliminate(const csr *a, int64_t i, double diagonal, lanes_half *x) {
+static LANES_INLINE void eliminate_wide(const csr *a, int64_t i, double diagonal, lanes_half *x) {
   lanes_half low = x[2 * i], high = x[2 * i + 1];
   for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; p++) {
     const lanes_half *at = x + 2 * (int64_t)a->col[p];
@@ -263,8 +263,8 @@ static LANES_INLINE void eliminate(const csr *a, int64_t i, double diagonal, lan
 static LANES_CLONES void solve_wide(const chol_wide *f, double *x, double *room) {
   lanes *out = (lanes *)x, *y = (lanes *)room;
   for (int64_t i = 0; i < f->n; i++) y[i] = out[f->perm[i]];
-  for (int64_t i = 0; i < f->n; i++) eliminate(&f->rows, i, f->diagonal[i], (lanes_half *)y);
-  for (int64_t i = f->n - 1; i >= 0; i--) eliminate(&f->cols, i, f->diagonal[i], (lanes_half *)y);
+  for (int64_t i = 0; i < f->n; i++) eliminate_wide(&f->rows, i, f->diagonal[i], (lanes_half *)y);
+  for (int64_t i = f->n - 1; i >= 0; i--) eliminate_wide(&f->cols, i, f->diagonal[i], (lanes_half *)y);
   for (int64_t i = 0; i < f->n; i++) out[f->perm[i]] = y[i];
 }
 

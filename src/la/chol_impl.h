@@ -2,7 +2,7 @@
 #ifndef LA_CHOL_IMPL_H
 #define LA_CHOL_IMPL_H
 
-#include "la/blas.h"
+#include "la/blas_impl.h"
 #include "la/la.h"
 
 #include <cholmod.h>

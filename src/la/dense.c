@@ -1,6 +1,6 @@
 /* dense.c: small dense algebra on column-major arrays by LAPACK. */
 #include "la/la.h"
-#include "la/blas.h"
+#include "la/blas_impl.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* eig.c: smallest eigenpairs of a sparse symmetric matrix by shift-invert Lanczos (ARPACK on a CHOLMOD factor), or by
  * LAPACK where that is cheaper or Lanczos has no room. */
 #include "la/la.h"
-#include "la/blas.h"
+#include "la/blas_impl.h"
 #include "base/rng.h"
 
 #include <arpack/arpack.h>
@@ -30,7 +30,7 @@ typedef struct {
 } inverse;
 
 /* Four partial sums: a fixed order that the compiler can keep in flight. */
-static double dot(int64_t n, const double *x, const double *y) {
+static double sum_products_by_four(int64_t n, const double *x, const double *y) {
   double sum[4] = {0};
   int64_t i = 0;
   for (; i + 4 <= n; i += 4)
@@ -110,9 +110,9 @@ static double norm1(const csr *a) { /* rows for columns: A is symmetric */
 /* λ = vᵀ A v and ‖A v - λ v‖. av: n. */
 static double rayleigh(const csr *a, const double *v, double *lambda, double *av) {
   csr_apply(a, 1, v, av);
-  *lambda = dot(a->rows, v, av);
+  *lambda = sum_products_by_four(a->rows, v, av);
   axpy(a->rows, -*lambda, v, av);
-  return sqrt(dot(a->rows, av, av));
+  return sqrt(sum_products_by_four(a->rows, av, av));
 }
 
 /* Runs Lanczos beside the locked vectors for `want` more and locks those whose true residual is within the bound.
@@ -125,7 +125,7 @@ static dkho_status lock_more(inverse *op, int want, double bound, double *theta,
     double *v = fresh + j * n, lambda;
     for (int pass = 0; pass < 2; pass++) {
       TRY(restrict_vector(op, v));
-      double size = sqrt(dot(n, v, v));
+      double size = sqrt(sum_products_by_four(n, v, v));
       for (int64_t i = 0; size > 0 && i < n; i++) v[i] /= size;
     }
     if (!(rayleigh(op->p->a, v, &lambda, av) <= bound)) continue;
@@ -265,7 +265,7 @@ static void sort_pairs(int64_t n, int64_t count, double *lambda, double *vectors
     }
 }
 
-static dkho_status certify(const csr *a, int64_t count, double limit, double *lambda, const double *vectors) {
+static dkho_status certify_pairs(const csr *a, int64_t count, double limit, double *lambda, const double *vectors) {
   double *av, worst = 0;
   if (!MEM_NEW(av, a->rows)) return DKHO_E_MEMORY;
   for (int64_t j = 0; j < count; j++) {
@@ -286,10 +286,10 @@ dkho_status eig_smallest(const eig_problem *p, int64_t count, double tol, double
     TRY(solve_dense(p, count, vectors));
   else
     TRY(solve_sparse(p, (int)count, limit / 4, vectors));
-  TRY(certify(p->a, count, limit, lambda, vectors)); /* for the order of the values */
+  TRY(certify_pairs(p->a, count, limit, lambda, vectors)); /* for the order of the values */
   sort_pairs(n, count, lambda, vectors);
   TRY(dense_qr(n, count, vectors));
-  TRY(certify(p->a, count, limit, lambda, vectors));
+  TRY(certify_pairs(p->a, count, limit, lambda, vectors));
   sort_pairs(n, count, lambda, vectors); /* equal values may have changed places by rounding */
   return DKHO_OK;
 }

@@ -1,6 +1,6 @@
 /* lu.c: sparse LU by SuperLU. Our rows are its columns, so it factors Aᵀ and solves with the transpose of that. SuperLU keeps no state of
  * its own: threads factor side by side, each with its own lu. Its allocations do not pass through mem.h. */
-#include "la/blas_threads.h"
+#include "la/blas_threads_impl.h"
 #include "la/la.h"
 
 #include <assert.h>

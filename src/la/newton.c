@@ -16,7 +16,7 @@ static double norm(int64_t n, const double *v) {
   return sqrt(sum);
 }
 
-static double dot(int64_t n, const double *a, const double *b) {
+static double sum_products(int64_t n, const double *a, const double *b) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
   return sum;
@@ -26,7 +26,7 @@ typedef struct state {
   double energy, size; /* size: ‖F‖ */
 } state;
 
-static state evaluate(const newton_problem *p, const double *x, double *f) {
+static state evaluate_residual(const newton_problem *p, const double *x, double *f) {
   state s = {.energy = 0};
   p->residual(p->ctx, x, p->convex ? &s.energy : NULL, f);
   s.size = norm(p->n, f);
@@ -44,12 +44,12 @@ static int accept(const newton_problem *p, const state *from, const state *to, d
 
 /* x ← x - t·step with the first t = 1, ½, ¼, … that is accepted; 0: none is. */
 static int search_line(const newton_problem *p, double *x, state *s, double *f, const double *step, double *trial) {
-  double slope = -dot(p->n, f, step), t = 1;
+  double slope = -sum_products(p->n, f, step), t = 1;
   for (int k = 0; k < HALVINGS; k++, t /= 2) {
     for (int64_t i = 0; i < p->n; i++) trial[i] = x[i] - t * step[i];
     double *fresh = trial + p->n;
-    state to = evaluate(p, trial, fresh);
-    if (!accept(p, s, &to, t, slope, -dot(p->n, fresh, step))) continue;
+    state to = evaluate_residual(p, trial, fresh);
+    if (!accept(p, s, &to, t, slope, -sum_products(p->n, fresh, step))) continue;
     memcpy(x, trial, (size_t)p->n * sizeof *x);
     memcpy(f, fresh, (size_t)p->n * sizeof *f);
     *s = to;
@@ -61,7 +61,7 @@ static int search_line(const newton_problem *p, double *x, state *s, double *f, 
 dkho_status newton_solve(const newton_problem *p, double *x, double *room, newton_report *out) {
   double *f = room, *step = room + p->n, *trial = room + 2 * p->n;
   *out = (newton_report){0};
-  state s = evaluate(p, x, f);
+  state s = evaluate_residual(p, x, f);
   int most = p->steps ? p->steps : NEWTON_STEPS_MAX;
   assert(most <= NEWTON_STEPS_MAX);
   for (;; out->steps++) {

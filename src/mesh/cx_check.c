@@ -45,7 +45,7 @@ static dkho_status check_vertices(const cx *c, int k) {
 
 /* The sign of face f (ascending list) in simplex v by definition: put the missing vertex first, then take the parity of
  * (missing, f…) against v. 0 when f is no face of v. */
-static int incidence(int k, const int32_t *v, const int32_t *f) {
+static int incidence_sign(int k, const int32_t *v, const int32_t *f) {
   int32_t full[CX_DEGREES], at[CX_DEGREES];
   int missing = -1;
   for (int j = 0; j <= k; j++) {
@@ -72,7 +72,7 @@ static dkho_status check_faces(const cx *c, int k) {
     if (f < 0 || f >= c->n[k - 1]) return BAD("%s %lld: face index %d", cx_noun(k), (long long)i, f);
     if (p % (k + 1) && c->face[k][p - 1] >= f) return BAD("%s %lld: faces not ascending", cx_noun(k), (long long)i);
     const int32_t *list = k == 1 ? &f : c->vert[k - 1] + (int64_t)f * k;
-    if (c->sign[k][p] == 0 || incidence(k, c->vert[k] + i * (k + 1), list) != c->sign[k][p])
+    if (c->sign[k][p] == 0 || incidence_sign(k, c->vert[k] + i * (k + 1), list) != c->sign[k][p])
       return BAD("%s %lld, face %d: sign %d is wrong", cx_noun(k), (long long)i, f, c->sign[k][p]);
   }
   return DKHO_OK;

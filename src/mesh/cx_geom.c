@@ -4,6 +4,7 @@
  * centroids of s_k, …, s_dim. So with m = dim - k: m = 0 gives 1; m = 1 sums distances of centroids; m = 2 sums areas
  * of triangles of centroids; the dual of a vertex has 1/(dim+1) of every top simplex round it. */
 #include "mesh/cx_impl.h"
+#include "mesh/vec3.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,16 +13,10 @@ double cx_area2(const double *a, const double *b, const double *p) {
   return (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]);
 }
 
-static double distance(int gdim, const double *a, const double *b) {
+static double point_distance(int gdim, const double *a, const double *b) {
   double sum = 0;
   for (int j = 0; j < gdim; j++) sum += (b[j] - a[j]) * (b[j] - a[j]);
   return sqrt(sum);
-}
-
-static void cross(const double *u, const double *v, double *w) {
-  w[0] = u[1] * v[2] - u[2] * v[1];
-  w[1] = u[2] * v[0] - u[0] * v[2];
-  w[2] = u[0] * v[1] - u[1] * v[0];
 }
 
 static void minus(const double *a, const double *b, double *out) {
@@ -33,7 +28,7 @@ static double area(int gdim, const double *a, const double *b, const double *p) 
   double u[3], v[3], w[3];
   minus(b, a, u);
   minus(p, a, v);
-  cross(u, v, w);
+  vec3_cross(u, v, w);
   return sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) / 2;
 }
 
@@ -41,11 +36,11 @@ double cx_simplex_measure(const cx *c, int k, const int32_t *v) {
   const double *p[CX_DEGREES];
   for (int j = 0; j <= k; j++) p[j] = c->x + (int64_t)v[j] * c->gdim;
   if (k == 0) return 1;
-  if (k == 1) return distance(c->gdim, p[0], p[1]);
+  if (k == 1) return point_distance(c->gdim, p[0], p[1]);
   if (k == 2) return area(c->gdim, p[0], p[1], p[2]);
   double e[3][3], w[3];
   for (int j = 0; j < 3; j++) minus(p[j + 1], p[0], e[j]);
-  cross(e[0], e[1], w);
+  vec3_cross(e[0], e[1], w);
   return fabs(w[0] * e[2][0] + w[1] * e[2][1] + w[2] * e[2][2]) / 6;
 }
 
@@ -53,7 +48,7 @@ static double longest_edge(const cx *c, int k, const int32_t *v) {
   double longest = 0;
   for (int i = 0; i <= k; i++)
     for (int j = 0; j < i; j++)
-      longest = fmax(longest, distance(c->gdim, c->x + (int64_t)v[i] * c->gdim, c->x + (int64_t)v[j] * c->gdim));
+      longest = fmax(longest, point_distance(c->gdim, c->x + (int64_t)v[i] * c->gdim, c->x + (int64_t)v[j] * c->gdim));
   return longest;
 }
 
@@ -93,7 +88,7 @@ static void add_tet_duals(cx *c, int64_t i) {
   for (int64_t p = 4 * i; p < 4 * i + 4; p++) {
     int64_t f = c->face[3][p];
     cx_mean(c, 2, c->vert[2] + 3 * f, centre);
-    c->dual[2][f] += distance(3, centre, inner);
+    c->dual[2][f] += point_distance(3, centre, inner);
     for (int64_t q = 3 * f; q < 3 * f + 3; q++) {
       int64_t e = c->face[2][q];
       cx_mean(c, 1, c->vert[1] + 2 * e, mid);
@@ -108,7 +103,7 @@ static void add_triangle_duals(cx *c, int64_t i) {
   for (int64_t p = 3 * i; p < 3 * i + 3; p++) {
     int64_t e = c->face[2][p];
     cx_mean(c, 1, c->vert[1] + 2 * e, mid);
-    c->dual[1][e] += distance(c->gdim, mid, centre);
+    c->dual[1][e] += point_distance(c->gdim, mid, centre);
   }
 }
 

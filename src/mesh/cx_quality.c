@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static double dot(int n, const double *a, const double *b) {
+static double inner_product(int n, const double *a, const double *b) {
   double sum = 0;
   for (int j = 0; j < n; j++) sum += a[j] * b[j];
   return sum;
@@ -13,7 +13,7 @@ static double dot(int n, const double *a, const double *b) {
  * vector `along` (or NULL). atan2 keeps thin angles exact where acos would lose them. */
 static double angle(int n, double *u, double *v, const double *along) {
   if (along) {
-    double pu = dot(n, u, along), pv = dot(n, v, along);
+    double pu = inner_product(n, u, along), pv = inner_product(n, v, along);
     for (int j = 0; j < n; j++) {
       u[j] -= pu * along[j];
       v[j] -= pv * along[j];
@@ -24,7 +24,7 @@ static double angle(int n, double *u, double *v, const double *along) {
     w[0] = u[1] * v[2] - u[2] * v[1];
     w[1] = u[2] * v[0] - u[0] * v[2];
   }
-  return atan2(sqrt(dot(3, w, w)), dot(n, u, v)) * (180 / M_PI);
+  return atan2(sqrt(inner_product(3, w, w)), inner_product(n, u, v)) * (180 / M_PI);
 }
 
 static void note_angle(cx_quality *q, double a) {
@@ -35,7 +35,7 @@ static void note_angle(cx_quality *q, double a) {
 /* u = x_b - x_a; its length. */
 static double edge_vector(const cx *c, int32_t a, int32_t b, double *u) {
   for (int j = 0; j < c->gdim; j++) u[j] = c->x[(int64_t)b * c->gdim + j] - c->x[(int64_t)a * c->gdim + j];
-  return sqrt(dot(c->gdim, u, u));
+  return sqrt(inner_product(c->gdim, u, u));
 }
 
 /* Aspect: longest edge over shortest altitude 2A/L, times √3/2. */
@@ -70,7 +70,7 @@ static void measure_tet(const cx *c, int64_t i, cx_quality *q) {
   q->worst_aspect = fmax(q->worst_aspect, sqrt(2.0 / 3) * longest * largest / (3 * c->measure[3][i]));
 }
 
-static int32_t root(int32_t *parent, int32_t i) {
+static int32_t find_root(int32_t *parent, int32_t i) {
   while (parent[i] != i) i = parent[i] = parent[parent[i]];
   return i;
 }
@@ -81,7 +81,7 @@ static dkho_status count_components(const cx *c, int *components) {
   if (!MEM_NEW(parent, c->n[0])) return DKHO_E_MEMORY;
   for (int64_t i = 0; i < c->n[0]; i++) parent[i] = (int32_t)i;
   for (int64_t e = 0; e < c->n[1]; e++) {
-    int32_t a = root(parent, c->vert[1][2 * e]), b = root(parent, c->vert[1][2 * e + 1]);
+    int32_t a = find_root(parent, c->vert[1][2 * e]), b = find_root(parent, c->vert[1][2 * e + 1]);
     if (a == b) continue;
     parent[a > b ? a : b] = a > b ? b : a;
     count--;

@@ -37,7 +37,7 @@ static double signed_measure(int dim, const double *x, const int32_t *v, double 
 
 /* Puts the smallest vertex first, then the smaller of what an even permutation allows; orientation becomes positive.
  * Returns 0 when the simplex is flat. */
-static int normalise(int dim, const double *x, int32_t *v) {
+static int normalise_simplex(int dim, const double *x, int32_t *v) {
   double scale;
   for (int i = 1; i <= dim; i++) {
     for (int j = i; j > 0 && v[j - 1] > v[j]; j--) {
@@ -72,7 +72,7 @@ static int compare_tops3(const void *a, const void *b) {
 
 /* The lower facets of the lifted hull. With option Qz the point at infinity has number n: facets that hold it are upper
  * ones. */
-static dkho_status collect(qhT *qh, int dim, int64_t n, const double *x, int64_t *count, int32_t **tops) {
+static dkho_status collect_simplices(qhT *qh, int dim, int64_t n, const double *x, int64_t *count, int32_t **tops) {
   facetT *facet;
   vertexT *vertex, **vertexp;
   int64_t room = 0, at = 0, flat = 0;
@@ -88,7 +88,7 @@ static dkho_status collect(qhT *qh, int dim, int64_t n, const double *x, int64_t
       if (used <= dim && id >= 0 && id < n) v[used++] = id;
     }
     if (used != dim + 1) continue;
-    if (!normalise(dim, x, v)) {
+    if (!normalise_simplex(dim, x, v)) {
       flat++;
       continue;
     }
@@ -136,7 +136,7 @@ dkho_status delaunay(int dim, int64_t n, const double *x, int64_t *count, int32_
   qhT state, *qh = &state;
   qh_zero(qh, said);
   int code = qh_new_qhull(qh, dim, (int)n, copy, False, command, NULL, said);
-  dkho_status s = code ? qhull_failure(code, said, &text) : collect(qh, dim, n, x, count, tops);
+  dkho_status s = code ? qhull_failure(code, said, &text) : collect_simplices(qh, dim, n, x, count, tops);
   int kept, bytes;
   qh_freeqhull(qh, !qh_ALL);
   qh_memfreeshort(qh, &kept, &bytes);

@@ -1,7 +1,7 @@
 /* gen_flip.c: the triangulation under the planar mesher's moving points. Qhull makes it, flips of sides keep it Delaunay
  * while points move: that is much cheaper than a new triangulation and never loses the boundary. */
 #include "mesh/cx_impl.h"
-#include "mesh/gen_planar.h"
+#include "mesh/gen_planar_impl.h"
 
 #include <math.h>
 #include <string.h>

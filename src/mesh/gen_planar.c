@@ -1,7 +1,7 @@
 /* gen_planar.c: a square with round holes: parameters, boundary points, and the labelled complex at the end. Interior
  * points are the business of gen_relax.c. Boundary vertices come first: outer sides counter-clockwise from the lower
  * left corner, then hole after hole from its rightmost point. */
-#include "mesh/gen_planar.h"
+#include "mesh/gen_planar_impl.h"
 
 #include <math.h>
 #include <stdio.h>

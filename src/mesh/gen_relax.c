@@ -3,7 +3,7 @@
  * number of smoothing rounds, some of which first carry the most crowded points to the emptiest places, and at the end
  * rounds that widen what narrow angles are left. Nothing is random. */
 #include "mesh/cx_impl.h"
-#include "mesh/gen_planar.h"
+#include "mesh/gen_planar_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void centroid(const planar *m, int64_t i, double *g) {
     g[j] = (m->x[2 * (int64_t)v[0] + j] + m->x[2 * (int64_t)v[1] + j] + m->x[2 * (int64_t)v[2] + j]) / 3;
 }
 
-static void circumcentre(const double *a, const double *b, const double *c, double *out) {
+static void triangle_circumcentre(const double *a, const double *b, const double *c, double *out) {
   double u[2] = {b[0] - a[0], b[1] - a[1]}, v[2] = {c[0] - a[0], c[1] - a[1]};
   double d = 2 * (u[0] * v[1] - u[1] * v[0]), uu = u[0] * u[0] + u[1] * u[1], vv = v[0] * v[0] + v[1] * v[1];
   out[0] = a[0] + (v[1] * uu - u[1] * vv) / d;
@@ -80,7 +80,7 @@ static dkho_status insert_points(planar *m, int64_t count) {
 }
 
 /* Carries the `count` most crowded points to the centroids of the largest triangles. */
-static dkho_status carry_points(planar *m, int64_t count) {
+static dkho_status move_crowded_points(planar *m, int64_t count) {
   ranked *large = NULL, *crowded = NULL;
   double *place = NULL;
   dkho_status s = rank_triangles(m, &large);
@@ -126,7 +126,7 @@ static void undo_folds(planar *m, const double *old) {
 /* One round: each interior point moves to the mean of the circumcentres of its triangles, weighted by area/h⁴ (optimal
  * Delaunay smoothing with a density that asks for triangles of area ∝ h²). A circumcentre far from its centroid is pulled
  * in, or the triangles at the boundary would throw points out. work: room × 5. */
-static void smooth(planar *m, double *work) {
+static void smooth_points(planar *m, double *work) {
   int64_t n = m->boundary + m->interior;
   double *sum = work, *old = work + 3 * m->room;
   memset(sum, 0, (size_t)(3 * n) * sizeof *sum);
@@ -135,7 +135,7 @@ static void smooth(planar *m, double *work) {
     const int32_t *v = m->tri + 3 * i;
     double g[2], centre[2];
     centroid(m, i, g);
-    circumcentre(m->x + 2 * (int64_t)v[0], m->x + 2 * (int64_t)v[1], m->x + 2 * (int64_t)v[2], centre);
+    triangle_circumcentre(m->x + 2 * (int64_t)v[0], m->x + 2 * (int64_t)v[1], m->x + 2 * (int64_t)v[2], centre);
     double h = planar_size(m->p, g), area = triangle_area2(m, i), weight = area / (h * h * h * h);
     double reach = hypot(centre[0] - g[0], centre[1] - g[1]), most = sqrt(area) / 2;
     double part = reach > most ? most / reach : 1;
@@ -207,11 +207,11 @@ dkho_status planar_relax(planar *m, int64_t target) {
   while (s == DKHO_OK && m->interior < target) {
     int64_t more = m->interior + m->boundary / 2 + 1;
     s = insert_points(m, more < target - m->interior ? more : target - m->interior);
-    for (int i = 0; s == DKHO_OK && i < ROUNDS_GROWING; i++) smooth(m, work);
+    for (int i = 0; s == DKHO_OK && i < ROUNDS_GROWING; i++) smooth_points(m, work);
   }
   for (int i = 0; s == DKHO_OK && i < ROUNDS_FINAL; i++) {
-    if (i % 8 == 0 && i < ROUNDS_FINAL / 2) s = carry_points(m, target / 50);
-    if (s == DKHO_OK) smooth(m, work);
+    if (i % 8 == 0 && i < ROUNDS_FINAL / 2) s = move_crowded_points(m, target / 50);
+    if (s == DKHO_OK) smooth_points(m, work);
   }
   for (int i = 0; s == DKHO_OK && i < ROUNDS_WIDENING; i++) s = widen(m);
   mem_free(work);

@@ -2,6 +2,7 @@
  * that the mesh becomes irregular where the surface is flat. Vertices stay on the smooth torus; the surface stays a
  * manifold, and no face turns over or becomes a sliver. */
 #include "mesh/generate.h"
+#include "mesh/vec3.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,29 +43,19 @@ static void sub(const double *a, const double *b, double *out) {
   for (int j = 0; j < 3; j++) out[j] = a[j] - b[j];
 }
 
-static double dot(const double *a, const double *b) {
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void cross(const double *u, const double *v, double *w) {
-  w[0] = u[1] * v[2] - u[2] * v[1];
-  w[1] = u[2] * v[0] - u[0] * v[2];
-  w[2] = u[0] * v[1] - u[1] * v[0];
-}
-
 static void normal(const double *a, const double *b, const double *p, double *w) {
   double u[3], v[3];
   sub(b, a, u);
   sub(p, a, v);
-  cross(u, v, w);
+  vec3_cross(u, v, w);
 }
 
 /* The nearest point of the smooth torus. */
-static void project(const surface *s, double *p) {
+static void project_on_torus(const surface *s, double *p) {
   double rho = hypot(p[0], p[1]);
   double ring[3] = {s->major * p[0] / rho, s->major * p[1] / rho, 0}, d[3];
   sub(p, ring, d);
-  double scale = s->minor / sqrt(dot(d, d));
+  double scale = s->minor / sqrt(vec3_dot(d, d));
   for (int j = 0; j < 3; j++) p[j] = ring[j] + scale * d[j];
 }
 
@@ -74,9 +65,9 @@ static void add_quadrics(surface *s) {
     const int32_t *v = s->face + 3 * f;
     double plane[4], length;
     normal(s->x + 3 * v[0], s->x + 3 * v[1], s->x + 3 * v[2], plane);
-    length = sqrt(dot(plane, plane));
+    length = sqrt(vec3_dot(plane, plane));
     for (int j = 0; j < 3; j++) plane[j] /= length;
-    plane[3] = -dot(plane, s->x + 3 * v[0]);
+    plane[3] = -vec3_dot(plane, s->x + 3 * v[0]);
     for (int i = 0, m = 0; i < 4; i++) {
       for (int j = i; j < 4; j++, m++) {
         for (int c = 0; c < 3; c++) s->q[v[c]].a[m] += length / 2 * plane[i] * plane[j];
@@ -96,7 +87,7 @@ static double quadric_error(const quadric *qa, const quadric *qb, const double *
 
 static void merged_point(const surface *s, int32_t a, int32_t b, double *p) {
   for (int j = 0; j < 3; j++) p[j] = (s->x[3 * (int64_t)a + j] + s->x[3 * (int64_t)b + j]) / 2;
-  project(s, p);
+  project_on_torus(s, p);
 }
 
 /* Scatters equal costs over the surface (the grid is symmetric, so whole rings tie). */
@@ -179,8 +170,8 @@ static double least_angle(const double *const p[3]) {
   for (int j = 0; j < 3; j++) {
     sub(p[(j + 1) % 3], p[j], u);
     sub(p[(j + 2) % 3], p[j], v);
-    cross(u, v, w);
-    least = fmin(least, atan2(sqrt(dot(w, w)), dot(u, v)));
+    vec3_cross(u, v, w);
+    least = fmin(least, atan2(sqrt(vec3_dot(w, w)), vec3_dot(u, v)));
   }
   return least;
 }
@@ -195,14 +186,14 @@ static int faces_allow(const surface *s, int32_t v, int32_t other, const double 
     double old[3], now[3];
     normal(s->x + 3 * (int64_t)v, xb, xc, old);
     normal(p, xb, xc, now);
-    if (dot(old, now) <= 0.5 * sqrt(dot(old, old) * dot(now, now))) return 0;
+    if (vec3_dot(old, now) <= 0.5 * sqrt(vec3_dot(old, old) * vec3_dot(now, now))) return 0;
     if (least_angle((const double *const[3]){p, xb, xc}) < ANGLE_MIN) return 0;
   }
   return 1;
 }
 
 /* b becomes a, which moves to p. */
-static void merge(surface *s, int32_t a, int32_t b, const double *p) {
+static void merge_vertices(surface *s, int32_t a, int32_t b, const double *p) {
   int32_t last = s->head[a];
   while (s->next[last] >= 0) last = s->next[last];
   s->next[last] = s->head[b];
@@ -232,7 +223,7 @@ static dkho_status collapse_edges(surface *s, int collapses) {
     if (s->head[c.a] < 0 || s->head[c.b] < 0 || s->version[c.a] + s->version[c.b] != c.version) continue;
     merged_point(s, c.a, c.b, p);
     if (!link_allows(s, c.a, c.b) || !faces_allow(s, c.a, c.b, p) || !faces_allow(s, c.b, c.a, p)) continue;
-    merge(s, c.a, c.b, p);
+    merge_vertices(s, c.a, c.b, p);
     TRY(push_star(s, c.a));
     done++;
   }
@@ -277,7 +268,7 @@ static dkho_status thin_out(surface *s, int collapses) {
 }
 
 /* Faces that are left, vertices renumbered by first appearance among them. */
-static dkho_status finish(surface *s, cx **out) {
+static dkho_status finish_surface(surface *s, cx **out) {
   int64_t faces = 0, vertices = 0;
   int32_t *id = NULL;
   double *x = NULL;
@@ -315,7 +306,7 @@ dkho_status cx_torus_grid(cx **out, double major, double minor, int nu, int nv, 
   surface s = {.major = major, .minor = minor};
   dkho_status st = make_grid(&s, nu, nv);
   if (st == DKHO_OK && collapses) st = thin_out(&s, collapses);
-  if (st == DKHO_OK) st = finish(&s, out);
+  if (st == DKHO_OK) st = finish_surface(&s, out);
   mem_free(s.heap);
   arena_free(&s.mem);
   return st;

@@ -27,7 +27,7 @@ static int by_group(const void *a, const void *b) {
 }
 
 /* The groups of degree k, ascending by tag, each once. */
-static dkho_status gather(const raw *m, int k, table *t) {
+static dkho_status gather_groups(const raw *m, int k, table *t) {
   const raw_part *p = &m->part[k];
   int64_t n = 0;
   int32_t last = 0;
@@ -76,7 +76,7 @@ static dkho_status make_table(const raw *m, int dim, table *t) {
     for (int i = 0; i < m->names; i++) t->name[t->labels++] = m->name[i].name;
     return DKHO_OK;
   }
-  for (int k = 0; k <= dim; k++) TRY(gather(m, k, t));
+  for (int k = 0; k <= dim; k++) TRY(gather_groups(m, k, t));
   for (int i = 0; i < t->count; i++) name_group(m, t, &t->group[i]);
   return DKHO_OK;
 }
@@ -98,7 +98,7 @@ static dkho_status label_of(const raw *m, const table *t, int k, int64_t element
 }
 
 /* The simplex with these vertices, or -1: vert[k] is sorted, because the complex was built with CX_LEX. */
-static int64_t find(const cx *c, int k, const int32_t *vert) {
+static int64_t find_simplex(const cx *c, int k, const int32_t *vert) {
   int32_t v[CX_DEGREES];
   memcpy(v, vert, (size_t)(k + 1) * sizeof *v);
   cx_sort_vertices(k, v);
@@ -134,7 +134,7 @@ static dkho_status label_faces(const raw *m, const table *t, const cx *c, int k,
     for (int64_t i = 0; i < m->part[k].n; i++) {
       int32_t value;
       TRY(label_of(m, t, k, i, &value));
-      int64_t at = find(c, k, m->part[k].vert + i * (k + 1));
+      int64_t at = find_simplex(c, k, m->part[k].vert + i * (k + 1));
       if (sweep == 0) *lost += at < 0;
       if (at < 0 || value == 0) continue;
       if (sweep == 0 && label[k][at] == 0) label[k][at] = value;

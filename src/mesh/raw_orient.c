@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static void turn(int32_t *v, int a, int b) {
+static void swap_corners(int32_t *v, int a, int b) {
   int32_t t = v[a];
   v[a] = v[b];
   v[b] = t;
@@ -20,7 +20,7 @@ static double volume6(const double *x, const int32_t *v) {
 
 int raw_orient_tet(const double *x, int32_t *v) {
   if (volume6(x, v) >= 0) return 0;
-  turn(v, 2, 3);
+  swap_corners(v, 2, 3);
   return 1;
 }
 
@@ -68,7 +68,7 @@ static void link_sides(surface *f, const side *s, int64_t sides) {
 
 /* Breadth first from `seed`: flip of the whole component, turned round if more than half would turn. Number of
  * triangles turned, -1 when the component cannot be oriented: then it stays as it was given. */
-static int64_t spread(surface *f, int32_t seed) {
+static int64_t spread_orientation(surface *f, int32_t seed) {
   int64_t head = 0, tail = 0, turned = 0;
   int clash = 0;
   f->flip[seed] = 0;
@@ -112,12 +112,12 @@ dkho_status raw_orient_surface(raw *m) {
   link_sides(&f, sides, 3 * n);
   for (int64_t i = 0; i < n; i++) f.flip[i] = -1;
   for (int64_t i = 0; i < n; i++) {
-    int64_t count = f.flip[i] < 0 ? spread(&f, (int32_t)i) : 0;
+    int64_t count = f.flip[i] < 0 ? spread_orientation(&f, (int32_t)i) : 0;
     twisted += count < 0;
     turned += count > 0 ? count : 0;
   }
   for (int64_t i = 0; i < n; i++)
-    if (f.flip[i]) turn(m->part[2].vert + 3 * i, 1, 2);
+    if (f.flip[i]) swap_corners(m->part[2].vert + 3 * i, 1, 2);
   m->report->count[MESH_TURNED] += turned;
   m->report->count[MESH_TWISTED] += twisted;
   s = DKHO_OK;

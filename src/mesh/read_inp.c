@@ -1,7 +1,7 @@
 /* read_inp.c: Abaqus and CalculiX .inp: *NODE, *ELEMENT, *ELSET; everything else in it is no mesh and passed over. Element sets are groups: an
  * element belongs to the set of its own *ELEMENT line, else to the first *ELSET that lists it. One part is read; *INCLUDE is refused. */
 #include "mesh/ids.h"
-#include "mesh/read_inp.h"
+#include "mesh/read_inp_impl.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,5 +1,5 @@
 /* read_inp_types.c: names of Abaqus's element types: a family says the dimension, the number after it how many nodes. */
-#include "mesh/read_inp.h"
+#include "mesh/read_inp_impl.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
 /* read_msh.c: Gmsh .msh, versions 2.x, 4.0 and 4.1: the sections, names of physical groups, node numbers. The layouts of
  * nodes and elements are in read_msh2.c and read_msh4.c. Sections that carry no mesh are passed over. */
-#include "mesh/read_msh.h"
+#include "mesh/read_msh_impl.h"
 
 #include <string.h>
 
@@ -167,7 +167,7 @@ static dkho_status pass_over(msh *f, const char *end_mark) {
   return DKHO_OK;
 }
 
-static dkho_status section(msh *f, scan_view mark, const char *end_mark, int *seen) {
+static dkho_status read_section(msh *f, scan_view mark, const char *end_mark, int *seen) {
   static const struct {
     const char *mark;
     int bit, needs, layout;
@@ -203,7 +203,7 @@ static dkho_status sections(msh *f, int *seen) {
     memcpy(end_mark, "$End", 4);
     memcpy(end_mark + 4, mark.p + 1, mark.n - 1);
     end_mark[mark.n + 3] = 0;
-    TRY(section(f, mark, end_mark, seen));
+    TRY(read_section(f, mark, end_mark, seen));
     TRY(expect(f->s, end_mark));
   }
 }

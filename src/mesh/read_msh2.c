@@ -1,5 +1,5 @@
 /* read_msh2.c: nodes and elements of Gmsh 2.x, ASCII and binary. */
-#include "mesh/read_msh.h"
+#include "mesh/read_msh_impl.h"
 
 /* The counts of both sections are text; in a binary file the records start on the next line. */
 static dkho_status count(msh *f, const char *field, size_t text, size_t bytes, int64_t *out) {
@@ -23,7 +23,7 @@ dkho_status msh2_nodes(msh *f) {
 }
 
 /* Tags (the first is the physical group), then nodes. */
-static dkho_status element(msh *f, const msh_shape *shape, int64_t tags) {
+static dkho_status read_one_element(msh *f, const msh_shape *shape, int64_t tags) {
   int64_t group = 0, x;
   for (int64_t i = 0; i < tags; i++) {
     TRY(msh_int(f, "element tag", INT32_MIN + 1, INT32_MAX, &x));
@@ -45,7 +45,7 @@ dkho_status msh2_elements(msh *f) {
     TRY(msh_int(f, "number of tags", 0, 1 << 20, &tags));
     for (int64_t i = 0; i < block; i++) {
       if (f->binary) TRY(msh_int(f, "element number", 0, INT32_MAX, &number));
-      TRY(element(f, &shape, tags));
+      TRY(read_one_element(f, &shape, tags));
     }
   }
   return DKHO_OK;

@@ -1,6 +1,6 @@
 /* read_msh4.c: entities, nodes and elements of Gmsh 4.0 and 4.1, ASCII and binary. 4.0 puts an entity's tag
  * before its dimension, each node's tag before its place, uses 4-byte tags and boxes for points too, and tells no ranges of tags. */
-#include "mesh/read_msh.h"
+#include "mesh/read_msh_impl.h"
 
 #include <stdlib.h>
 

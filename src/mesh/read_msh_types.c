@@ -1,5 +1,5 @@
 /* read_msh_types.c: Gmsh's element types: shape, corners, nodes. The corners come first among the nodes in every order. */
-#include "mesh/read_msh.h"
+#include "mesh/read_msh_impl.h"
 
 enum { N = RAW_POINT, L = RAW_LINE, G = RAW_POLYGON, T = RAW_TET, P = RAW_PYRAMID, S = RAW_PRISM };
 

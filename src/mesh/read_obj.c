@@ -18,7 +18,7 @@ static dkho_status corner(const raw *m, const scan *at, scan_view word, int32_t 
   return DKHO_OK;
 }
 
-static dkho_status element(raw *m, scan *line, raw_shape shape, const char *noun, raw_corners *list) {
+static dkho_status read_obj_element(raw *m, scan *line, raw_shape shape, const char *noun, raw_corners *list) {
   scan_view word;
   int32_t v = 0;
   for (list->n = 0; scan_word(line, &word);) {
@@ -29,7 +29,7 @@ static dkho_status element(raw *m, scan *line, raw_shape shape, const char *noun
   return raw_element(m, shape, list->n, list->vert, 0);
 }
 
-static dkho_status point(raw *m, scan *line) {
+static dkho_status read_obj_point(raw *m, scan *line) {
   double x[3];
   for (int c = 0; c < 3; c++) TRY(scan_double(line, "coordinate", &x[c]));
   return raw_point(m, line, x);
@@ -42,9 +42,9 @@ static dkho_status statement(raw *m, scan *line, raw_corners *list) {
   scan before = *line;
   scan_view word;
   if (!scan_word(line, &word)) return DKHO_OK;
-  if (scan_is(word, "v")) return point(m, line);
-  if (scan_is(word, "f") || scan_is(word, "fo")) return element(m, line, RAW_POLYGON, "face", list);
-  if (scan_is(word, "l")) return element(m, line, RAW_LINE, "line", list);
+  if (scan_is(word, "v")) return read_obj_point(m, line);
+  if (scan_is(word, "f") || scan_is(word, "fo")) return read_obj_element(m, line, RAW_POLYGON, "face", list);
+  if (scan_is(word, "l")) return read_obj_element(m, line, RAW_LINE, "line", list);
   for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
     if (scan_is(word, passed[i])) return DKHO_OK;
   return scan_fail(&before, "found \"%.*s\", expected v, f, l or another statement of a polygonal mesh",

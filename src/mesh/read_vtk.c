@@ -1,6 +1,6 @@
 /* read_vtk.c: VTK's legacy format, ASCII and binary (big-endian): UNSTRUCTURED_GRID and POLYDATA, in the layouts before and since version 5.
  * Structured data sets are refused. Values and attributes are in read_vtk_data.c. */
-#include "mesh/read_vtk.h"
+#include "mesh/read_vtk_impl.h"
 #include "mesh/vtk_cell.h"
 
 #include <string.h>

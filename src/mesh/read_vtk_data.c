@@ -1,6 +1,6 @@
 /* read_vtk_data.c: values of VTK's legacy format, and the attributes, of which one may hold groups: an integer cell array "label",
  * "gmsh:physical", "medit:ref" or "CellEntityIds". */
-#include "mesh/read_vtk.h"
+#include "mesh/read_vtk_impl.h"
 
 int vtk_next_line(vtk *f, scan *line) {
   while (scan_line(f->s, line, 0)) {

@@ -1,11 +1,11 @@
 /* read_vtu.c: VTK's XML UnstructuredGrid (.vtu) and PolyData (.vtp). The markup is walked once and the wanted arrays are noted; their values are
  * read when the place of the appended data is known. Pieces are put one after the other, their points not merged. */
-#include "mesh/read_vtu.h"
+#include "mesh/read_vtu_impl.h"
 #include "mesh/xml.h"
 
 #include <string.h>
 
-static dkho_status root(vtu_reader *r, const xml *x) {
+static dkho_status read_root_element(vtu_reader *r, const xml *x) {
   scan_view type = xml_get(x, "type"), order = xml_get(x, "byte_order"), header = xml_get(x, "header_type"),
             compressor = xml_get(x, "compressor");
   if (!xml_at(x, "", "VTKFile")) return scan_fail(x->s, "found <%.*s>, expected <VTKFile>", SCAN_SHOW(x->open[0]));
@@ -134,7 +134,7 @@ static dkho_status walk(vtu_reader *r, scan *s) {
   xml_event event;
   TRY(xml_next(&x, &event));
   if (event != XML_OPEN) return scan_fail(s, "expected <VTKFile>");
-  TRY(root(r, &x));
+  TRY(read_root_element(r, &x));
   for (;;) {
     TRY(xml_next(&x, &event));
     if (event == XML_END) return DKHO_OK;

@@ -1,5 +1,5 @@
 /* read_vtu_cells.c: the cells of a piece: lists by VTK's types, kinds of poly data, polyhedra with faces of their own. */
-#include "mesh/read_vtu.h"
+#include "mesh/read_vtu_impl.h"
 #include "mesh/vtk_cell.h"
 
 const vtu_poly vtu_poly_block[VTU_BLOCKS] = {{"Verts", "NumberOfVerts", 2},

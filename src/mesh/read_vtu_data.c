@@ -3,7 +3,7 @@
  * Binary layout, with integers h of 4 or 8 bytes: plain: h bytes, data; compressed: h blocks, h size of a block, h size
  * of the last block (0: a full one), h compressed size of each block, then the blocks. In base64 the parts may be coded
  * together or one by one, which is the same to a decoder that lets padding occur anywhere. */
-#include "mesh/read_vtu.h"
+#include "mesh/read_vtu_impl.h"
 
 #include <string.h>
 #include <zlib.h>

@@ -1,16 +1,9 @@
 /* whitney.c: vector fields from 1-cochains. */
 #include "mesh/meshio.h"
+#include "mesh/vec3.h"
 
 #include <assert.h>
 #include <string.h>
-
-static void cross(const double *a, const double *b, double *out) {
-  for (int i = 0; i < 3; i++) out[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
-}
-
-static double dot(const double *a, const double *b) {
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
 
 /* ∇λ_i (rows of g, in space) of the barycentric coordinates of a simplex: the basis reciprocal to its edges
  * e_i = x_i - x_0, where a surface triangle borrows its normal e_1 × e_2 as third; ∇λ_0 = -Σ ∇λ_i. */
@@ -20,14 +13,14 @@ static void gradients(const cx *c, const int32_t *v, double g[4][3]) {
     for (int a = 0; a < c->gdim; a++)
       e[i][a] = c->x[(int64_t)v[i + 1] * c->gdim + a] - c->x[(int64_t)v[0] * c->gdim + a];
   if (c->dim == 1) {
-    for (int a = 0; a < 3; a++) g[1][a] = e[0][a] / dot(e[0], e[0]);
+    for (int a = 0; a < 3; a++) g[1][a] = e[0][a] / vec3_dot(e[0], e[0]);
   } else {
     double normal[3];
-    cross(e[0], e[1], normal);
+    vec3_cross(e[0], e[1], normal);
     if (c->dim == 2) memcpy(e[2], normal, sizeof normal);
-    double det = dot(normal, e[2]);
+    double det = vec3_dot(normal, e[2]);
     for (int i = 0; i < c->dim; i++) {
-      cross(e[(i + 1) % 3], e[(i + 2) % 3], g[i + 1]);
+      vec3_cross(e[(i + 1) % 3], e[(i + 2) % 3], g[i + 1]);
       for (int a = 0; a < 3; a++) g[i + 1][a] /= det;
     }
   }

@@ -28,7 +28,7 @@ static dkho_status write_head(file_out *f, const char *type, const char *version
                      version, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? "BigEndian" : "LittleEndian");
 }
 
-static dkho_status finish(file_out *f, dkho_status s) {
+static dkho_status finish_file(file_out *f, dkho_status s) {
   if (s == DKHO_OK) return file_commit(f);
   file_abort(f);
   return s;
@@ -55,7 +55,7 @@ static dkho_status write_blocks(const char *path, int force, const cx *c, int fi
     TRY(vtu_write_degrees(block, force, c, k, k, fields, field));
   }
   TRY(file_open(&f, path, force));
-  return finish(&f, write_block_list(&f, path, c->dim));
+  return finish_file(&f, write_block_list(&f, path, c->dim));
 }
 
 void mesh_remove_vtm(const char *path) {
@@ -98,5 +98,5 @@ static dkho_status write_steps(file_out *f, int64_t steps, const mesh_step *step
 dkho_status mesh_write_pvd(const char *path, int force, int64_t steps, const mesh_step *step) {
   file_out f = {0};
   TRY(file_open(&f, path, force));
-  return finish(&f, write_steps(&f, steps, step));
+  return finish_file(&f, write_steps(&f, steps, step));
 }

@@ -40,7 +40,7 @@ static dkho_status geofno_declare(const model_setup *s, params *p) {
   return p->status;
 }
 
-static var deform(tape *t, var x) {
+static var deform_positions(tape *t, var x) {
   x = op_fn(t, FN_TANH, block_affine(t, "deform1", 1, &x));
   x = op_fn(t, FN_TANH, block_affine(t, "deform2", 1, &x));
   return op_fn(t, FN_SIGMOID, block_affine(t, "deform3", 1, &x));
@@ -61,7 +61,8 @@ static dkho_status geofno_record(const model_setup *s, const model_view *v, tape
   var x[2] = {points, block_feature(s, v, t, 0, net)};
   TRY(t->status);
   if (g.dim == 2) x[1] = block_affine(t, "adapter", 1, x + 1);
-  var f = block_affine(t, "lift", 2, x), at = deform(t, points), read = s->target ? deform(t, query) : at;
+  var f = block_affine(t, "lift", 2, x), at = deform_positions(t, points),
+      read = s->target ? deform_positions(t, query) : at;
   if (g.dim == 2) {
     at = columns_of(t, at, 2, planar);
     read = s->target ? columns_of(t, read, 2, planar) : at;

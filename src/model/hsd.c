@@ -8,7 +8,7 @@
  *   û = base + scale · r⊥
  * code reads E of the gained coefficients in the plane, of the raw ones elsewhere. Elsewhere the loss has further terms: 0.01 mean|r⊥|,
  * and in a volume 0.3 of base's own relative error. */
-#include "model/hsd.h"
+#include "model/hsd_impl.h"
 
 #include "model/grids.h"
 

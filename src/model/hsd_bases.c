@@ -1,5 +1,5 @@
-/* hsd_bases.c: see hsd.h. In double, rounded at the end. */
-#include "model/hsd.h"
+/* hsd_bases.c: see hsd_impl.h. In double, rounded at the end. */
+#include "model/hsd_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void fix_sign(int64_t n, double *v) {
   for (int64_t j = 0; j < n; j++) v[j] = -v[j];
 }
 
-static dkho_status normalise(csr *a) {
+static dkho_status normalise_laplacian(csr *a) {
   double *root;
   if (!MEM_NEW(root, a->rows)) return DKHO_E_MEMORY;
   for (int64_t i = 0; i < a->rows; i++)
@@ -53,7 +53,7 @@ static dkho_status normalised_basis(const dec *d, int k, int modes, double *rows
   double *vec = NULL, *lambda = NULL;
   dkho_status s;
   TRY_GOTO(dec_matrix(d, k, DEC_BOTH, &a));
-  TRY_GOTO(normalise(&a));
+  TRY_GOTO(normalise_laplacian(&a));
   if (!MEM_NEW(vec, n * count) || !MEM_NEW(lambda, count)) {
     s = DKHO_E_MEMORY;
     goto done;

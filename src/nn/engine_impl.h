@@ -4,7 +4,7 @@
 
 #include "base/sum_tree.h"
 #include "nn/engine.h"
-#include "nn/plan.h"
+#include "nn/plan_impl.h"
 
 struct engine {
   const tape *t;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* x[r][j] (+)= Σ_k b[r][k] c[k][j] */
-static void synthesise(const lane *l, int64_t rows, int64_t beta, int64_t ch, const real *b, const real *c, int add,
-                       real *x) {
+static void expand_in_basis(const lane *l, int64_t rows, int64_t beta, int64_t ch, const real *b, const real *c,
+                            int add, real *x) {
   const kern_term term = {b, (size_t)beta, (int)beta, c, (int)ch};
   l->k->row_mm(&(kern_rows){rows, (int)ch, 1, &term, NULL, add, x, (size_t)ch});
 }
@@ -26,8 +26,8 @@ static void coef_forward(const op *o, const lane *l) {
 }
 static void coef_rows(const op *o, const lane *l, int64_t r0, int64_t r1) {
   const tape_var *c = op_out(o, l, 0);
-  synthesise(l, r1 - r0, c->rows, c->cols, op_x(o, l, 0) + r0 * c->rows, op_gy(o, l, 0), op_adds(o, l, 1),
-             op_gx(o, l, 1) + r0 * c->cols);
+  expand_in_basis(l, r1 - r0, c->rows, c->cols, op_x(o, l, 0) + r0 * c->rows, op_gy(o, l, 0), op_adds(o, l, 1),
+                  op_gx(o, l, 1) + r0 * c->cols);
 }
 static void coef_backward(const op *o, const lane *l) {
   par_rows(o, l, op_in(o, l, 1)->rows, coef_rows);
@@ -48,8 +48,8 @@ var op_coefficients(tape *t, var basis, var x) {
 
 /* Inputs basis [N × β], c (β·C entries). */
 static void synth_rows(const op *o, const lane *l, int64_t r0, int64_t r1) {
-  synthesise(l, r1 - r0, op_in(o, l, 0)->cols, op_out(o, l, 0)->cols, row_x(o, l, 0, r0), op_x(o, l, 1), 0,
-             row_y(o, l, 0, r0));
+  expand_in_basis(l, r1 - r0, op_in(o, l, 0)->cols, op_out(o, l, 0)->cols, row_x(o, l, 0, r0), op_x(o, l, 1), 0,
+                  row_y(o, l, 0, r0));
 }
 static void synth_rows_back(const op *o, const lane *l, int64_t r0, int64_t r1, real *partial) {
   int beta = (int)op_in(o, l, 0)->cols, ch = (int)op_out(o, l, 0)->cols;

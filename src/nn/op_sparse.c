@@ -55,19 +55,19 @@ typedef struct {
 } sparse_attr;
 
 /* y_i (+)= Σ_p val[p] x[col[p]] for rows r0 … r1-1 */
-static void gather(const lane *l, const sparse_half *h, int64_t ch, int64_t r0, int64_t r1, const real *x, int add,
-                   real *y) {
+static void gather_rows(const lane *l, const sparse_half *h, int64_t ch, int64_t r0, int64_t r1, const real *x, int add,
+                        real *y) {
   const kern_csr a = {h->ptr, h->col, h->val};
   l->k->gather(&a, r0, r1, (int)ch, x, add, y);
 }
 
 static void rows_forward(const op *o, const lane *l, int64_t r0, int64_t r1) {
   const sparse_attr *a = o->attr;
-  gather(l, a->forward, op_out(o, l, 0)->cols, r0, r1, op_x(o, l, 0), 0, op_y(o, l, 0));
+  gather_rows(l, a->forward, op_out(o, l, 0)->cols, r0, r1, op_x(o, l, 0), 0, op_y(o, l, 0));
 }
 static void rows_backward(const op *o, const lane *l, int64_t r0, int64_t r1) {
   const sparse_attr *a = o->attr;
-  gather(l, a->backward, op_out(o, l, 0)->cols, r0, r1, op_gy(o, l, 0), op_adds(o, l, 0), op_gx(o, l, 0));
+  gather_rows(l, a->backward, op_out(o, l, 0)->cols, r0, r1, op_gy(o, l, 0), op_adds(o, l, 0), op_gx(o, l, 0));
 }
 static void sparse_forward(const op *o, const lane *l) {
   par_rows(o, l, op_out(o, l, 0)->rows, rows_forward);

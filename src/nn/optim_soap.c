@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* The tensor, row-major rows × cols, is the column-major matrix A of extent[0] = cols by extent[1] = rows. */
-static void extents(const param *q, int64_t n[2]) {
+static void matrix_extents(const param *q, int64_t n[2]) {
   n[0] = q->cols, n[1] = q->rows;
 }
 
@@ -20,7 +20,7 @@ dkho_status soap_create(optim *o) {
   for (int i = 0; i < o->p->count; i++) {
     const param *q = &o->p->list[i];
     if (!optim_is_matrix(&o->cfg, q)) continue;
-    extents(q, n);
+    matrix_extents(q, n);
     for (int s = 0; s < 2; s++) {
       if (!ARENA_NEW(&o->mem, o->sides[i].cover[s], n[s] * n[s])) return DKHO_E_MEMORY;
       if (!ARENA_NEW(&o->mem, o->sides[i].basis[s], n[s] * n[s])) return DKHO_E_MEMORY;
@@ -33,13 +33,13 @@ dkho_status soap_create(optim *o) {
 }
 
 /* Into the bases: A ← Q₀ᵀ A Q₁, or back: A ← Q₀ A Q₁ᵀ. */
-static void turn(const optim_sides *s, const int64_t n[2], int back, double *a, double *room) {
+static void turn_into_basis(const optim_sides *s, const int64_t n[2], int back, double *a, double *room) {
   dense_gemm(!back, 0, n[0], n[1], n[0], 1, s->basis[0], n[0], a, n[0], 0, room, n[0]);
   dense_gemm(0, back, n[0], n[1], n[1], 1, room, n[0], s->basis[1], n[1], 0, a, n[0]);
 }
 
 /* Covers: C₀ ← β C₀ + (1-β) A Aᵀ, C₁ ← β C₁ + (1-β) Aᵀ A. */
-static void gather(const optim_sides *s, const int64_t n[2], double beta, const double *a) {
+static void gather_covariances(const optim_sides *s, const int64_t n[2], double beta, const double *a) {
   dense_gemm(0, 1, n[0], n[0], n[1], 1 - beta, a, n[0], a, n[0], beta, s->cover[0], n[0]);
   dense_gemm(1, 0, n[1], n[1], n[0], 1 - beta, a, n[0], a, n[0], beta, s->cover[1], n[1]);
 }
@@ -84,22 +84,22 @@ static dkho_status follow_basis(int64_t n, const double *cover, double *basis, d
 static void adam_turned(const optim *o, const param *q, const optim_sides *s, double lr, double *a, real *value) {
   const optim_config *c = &o->cfg;
   int64_t n[2];
-  extents(q, n);
+  matrix_extents(q, n);
   double *u = a + q->count, *room = u + q->count;
   for (int64_t i = 0; i < q->count; i++) {
     real *m = &o->m[q->offset + i];
     *m = (real)(c->beta1 * (double)*m + (1 - c->beta1) * a[i]);
     u[i] = (double)*m;
   }
-  turn(s, n, 0, a, room);
-  turn(s, n, 0, u, room);
+  turn_into_basis(s, n, 0, a, room);
+  turn_into_basis(s, n, 0, u, room);
   double fix1 = 1 - pow(c->beta1, (double)o->step), fix2 = 1 - pow(c->beta2, (double)o->step);
   for (int64_t i = 0; i < q->count; i++) {
     real *v = &o->v[q->offset + i];
     *v = (real)(c->beta2 * (double)*v + (1 - c->beta2) * a[i] * a[i]);
     u[i] = u[i] / fix1 / (sqrt((double)*v / fix2) + c->eps);
   }
-  turn(s, n, 1, u, room);
+  turn_into_basis(s, n, 1, u, room);
   for (int64_t i = 0; i < q->count; i++) {
     real *x = &value[q->offset + i];
     *x = (real)((1 - lr * c->decay) * (double)*x - lr * u[i]);
@@ -111,9 +111,9 @@ dkho_status soap_step(const optim_stride *t, int tensor, double *a) {
   const param *q = &o->p->list[tensor];
   const optim_sides *s = &o->sides[tensor];
   int64_t n[2];
-  extents(q, n);
+  matrix_extents(q, n);
   for (int64_t i = 0; i < q->count; i++) a[i] = t->factor * (double)t->g[q->offset + i];
-  gather(s, n, o->cfg.beta2, a);
+  gather_covariances(s, n, o->cfg.beta2, a);
   adam_turned(o, q, s, t->lr, a, t->value);
   if (o->step == o->cfg.refresh) return find_bases(o, q, s, n, a);
   for (int k = 0; k < 2 && o->step % o->cfg.refresh == 0; k++) TRY(follow_basis(n[k], s->cover[k], s->basis[k], a));

@@ -1,5 +1,5 @@
-/* plan.c: reachability, lifetimes, and packing of buffers; see plan.h. */
-#include "nn/plan.h"
+/* plan.c: reachability, lifetimes, and packing of buffers; see plan_impl.h. */
+#include "nn/plan_impl.h"
 
 #include <assert.h>
 #include <stdlib.h>

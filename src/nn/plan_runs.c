@@ -1,5 +1,5 @@
-/* plan_runs.c: the order of a sample's operations, their runs, and what lives within one; see plan.h. */
-#include "nn/plan.h"
+/* plan_runs.c: the order of a sample's operations, their runs, and what lives within one; see plan_impl.h. */
+#include "nn/plan_impl.h"
 
 #include <string.h>
 

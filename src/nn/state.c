@@ -28,7 +28,7 @@ dkho_status state_write(st_writer *w, const params *p, const real *slab) {
   return DKHO_OK;
 }
 
-static dkho_status need(const st_file *f, const param *q, const char *prefix, const st_tensor **x) {
+static dkho_status find_stored(const st_file *f, const param *q, const char *prefix, const st_tensor **x) {
   char name[ST_NAME_MAX + 1];
   full_name(name, prefix, q);
   TRY(st_need(f, name, REAL_ST, q->rank, q->shape, x));
@@ -37,7 +37,7 @@ static dkho_status need(const st_file *f, const param *q, const char *prefix, co
 
 dkho_status state_check(const st_file *f, const params *p, const char *prefix) {
   const st_tensor *x;
-  for (int i = 0; i < p->count; i++) TRY(need(f, &p->list[i], prefix, &x));
+  for (int i = 0; i < p->count; i++) TRY(find_stored(f, &p->list[i], prefix, &x));
   return DKHO_OK;
 }
 
@@ -45,7 +45,7 @@ dkho_status state_read(const st_file *f, const params *p, const char *prefix, re
   const st_tensor *x;
   TRY(state_check(f, p, prefix));
   for (int i = 0; i < p->count; i++) {
-    TRY(need(f, &p->list[i], prefix, &x));
+    TRY(find_stored(f, &p->list[i], prefix, &x));
     memcpy(slab + p->list[i].offset, x->data, (size_t)p->list[i].count * sizeof *slab);
   }
   return DKHO_OK;

@@ -44,7 +44,7 @@ void tape_own(tape *t, void (*destroy)(void *object), void *object) {
 }
 
 /* Room for one more item in a growing list; 0 and a sticky failure when there is none. */
-static int grow(tape *t, void **list, int count, int *room, size_t size) {
+static int grow_tape_list(tape *t, void **list, int count, int *room, size_t size) {
   if (count < *room) return 1;
   int more = *room ? 2 * *room : 256;
   void *fresh = mem_resize(*list, (size_t)*room, (size_t)more, size);
@@ -60,7 +60,7 @@ static int grow(tape *t, void **list, int count, int *room, size_t size) {
 static var add_var(tape *t, tape_var v) {
   assert(v.rows > 0 && v.cols > 0);
   void *list = t->var;
-  if (t->status != DKHO_OK || !grow(t, &list, t->vars, &t->var_room, sizeof *t->var)) return VAR_NONE;
+  if (t->status != DKHO_OK || !grow_tape_list(t, &list, t->vars, &t->var_room, sizeof *t->var)) return VAR_NONE;
   t->var = list;
   t->var[t->vars] = v;
   return t->vars++;
@@ -129,7 +129,7 @@ op *tape_op(tape *t, const op_kind *kind, int ins, const var *in, int outs, cons
             size_t attr_bytes) {
   void *list = t->op;
   assert(ins <= 32 && outs <= 32);
-  if (t->status != DKHO_OK || !grow(t, &list, t->ops, &t->op_room, sizeof *t->op)) return NULL;
+  if (t->status != DKHO_OK || !grow_tape_list(t, &list, t->ops, &t->op_room, sizeof *t->op)) return NULL;
   t->op = list;
   op *o = &t->op[t->ops];
   *o = (op){.kind = kind, .level = LEVEL_STEP, .ins = ins, .outs = outs};

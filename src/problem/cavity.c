@@ -6,6 +6,7 @@
 #include "data/static.h"
 #include "mesh/generate.h"
 #include "problem/fem.h"
+#include "mesh/vec3.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,7 +83,7 @@ static const feat_summary summaries[] = {
 };
 static const data_recipe recipes[] = {{"B", "", 1e-3, 1e-6, 1e-10, 200, 16, 16, 1, "cavity"}};
 
-static double sigmoid(double t) {
+static double smooth_step(double t) {
   return 1 / (1 + exp(-t));
 }
 
@@ -98,10 +99,10 @@ static void fill_windows(problem_state *s) {
   }
   mean /= (double)count;
   for (int64_t i = 0; i < c->n[0]; i++) {
-    double r = s->radius[i], window = sigmoid(15 * (r - R_IN - 0.04)) * sigmoid(10 * (1.8 - r));
+    double r = s->radius[i], window = smooth_step(15 * (r - R_IN - 0.04)) * smooth_step(10 * (1.8 - r));
     for (int a = 0; a < 3; a++) s->monopole[3 * i + a] = c->x[3 * i + a] / (r * r * r) / mean * window;
-    s->dipole[i] = sigmoid(20 * (r - R_IN - 0.05)) / (r * r * r);
-    s->taper[i] = sigmoid(25 * (r - R_IN - 0.03)) * sigmoid(15 * (R_OUT - r - 0.1));
+    s->dipole[i] = smooth_step(20 * (r - R_IN - 0.05)) / (r * r * r);
+    s->taper[i] = smooth_step(25 * (r - R_IN - 0.03)) * smooth_step(15 * (R_OUT - r - 0.1));
   }
 }
 
@@ -148,7 +149,7 @@ static dkho_status mean_gradient(csr *out, const cx *c) {
 }
 
 /* (K + 1e-8 I) on the unknowns, the mass rows and the gradient columns of the unknowns. */
-static dkho_status assemble(problem_state *s) {
+static dkho_status assemble_potential(problem_state *s) {
   csr K = {0}, M = {0}, D = {0}, inner = {0};
   const cx *c = s->c;
   int32_t *all = mem_alloc((size_t)c->n[0] * 3, sizeof *all);
@@ -184,7 +185,7 @@ static dkho_status cavity_prepare(problem_state **out, const cx *c, uint64_t see
     fill_windows(s);
     for (int64_t i = 0; i < n; i++)
       if (c->label[0][i] != 2) s->unknown[s->inside++] = (int32_t)i;
-    st = assemble(s);
+    st = assemble_potential(s);
   }
   if (st == DKHO_OK)
     *out = s;
@@ -242,9 +243,6 @@ static void unit_vector(rng *r, double e[3]) {
   for (int a = 0; a < 3; a++) e[a] /= sqrt(size);
 }
 
-static double dot(const double *a, const double *b) {
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
 static double inner_window(double r) {
   return exp(-((r - 0.6) / 0.2) * ((r - 0.6) / 0.2));
 }
@@ -257,7 +255,7 @@ static void add_waves(const cx *c, rng *r, double weight, double *f) {
     double k[3], phase = 0;
     for (int a = 0; a < 3; a++) k[a] = rng_range(r, 0.3, 1.5) * M_PI / R_OUT;
     for (int a = 0; a < 3; a++) phase += rng_range(r, 0, 2 * M_PI);
-    for (int64_t i = 0; i < c->n[0]; i++) f[i] += weight * sin(dot(k, c->x + 3 * i) + phase);
+    for (int64_t i = 0; i < c->n[0]; i++) f[i] += weight * sin(vec3_dot(k, c->x + 3 * i) + phase);
   }
 }
 
@@ -271,7 +269,7 @@ static void add_blobs(const cx *c, rng *r, double weight, double *f) {
     for (int64_t i = 0; i < c->n[0]; i++) {
       const double *x = c->x + 3 * i;
       double d[3] = {x[0] - centre[0], x[1] - centre[1], x[2] - centre[2]};
-      f[i] += weight * strength * exp(-dot(d, d) / (2 * width * width));
+      f[i] += weight * strength * exp(-vec3_dot(d, d) / (2 * width * width));
     }
   }
 }
@@ -282,13 +280,13 @@ static void add_multipoles(const problem_state *s, rng *r, const double weight[3
   unit_vector(r, e);
   unit_vector(r, e1);
   unit_vector(r, e2);
-  double along = dot(e1, e2), size = 0;
+  double along = vec3_dot(e1, e2), size = 0;
   for (int a = 0; a < 3; a++) e2[a] -= along * e1[a], size += e2[a] * e2[a];
   for (int a = 0; a < 3; a++) e2[a] /= sqrt(size);
   for (int64_t i = 0; i < c->n[0]; i++) {
     const double *x = c->x + 3 * i;
-    double radius = s->radius[i], a = inner_window(radius), c1 = dot(x, e1) / radius, c2 = dot(x, e2) / radius;
-    f[i] += weight[0] * q * a + weight[1] * p * a * dot(x, e) / radius;
+    double radius = s->radius[i], a = inner_window(radius), c1 = vec3_dot(x, e1) / radius, c2 = vec3_dot(x, e2) / radius;
+    f[i] += weight[0] * q * a + weight[1] * p * a * vec3_dot(x, e) / radius;
     f[i] += weight[2] * h * ((3 * c1 * c1 - 1) + c1 * c2) * (a + 0.3 * outer_window(radius));
   }
 }
@@ -323,7 +321,7 @@ static size_t cavity_work(const problem_state *s) {
   return sizeof(double) * G * (size_t)(4 * s->c->n[0] + 2 * s->inside);
 }
 
-static scratch cut(const problem_state *s, void *bytes) {
+static scratch cut_scratch(const problem_state *s, void *bytes) {
   scratch w = {.source = bytes};
   w.phi = w.source + G * s->c->n[0];
   w.room = w.phi + G * s->inside;
@@ -340,7 +338,7 @@ static void local_response(const problem_state *s, const scratch *w, const doubl
 }
 
 /* Q = Σ V X̄ and p = Σ V X̄ x̄ over the tetrahedra, means over their corners. */
-static void moments(const cx *c, const double *source, double *Q, double p[3]) {
+static void source_moments(const cx *c, const double *source, double *Q, double p[3]) {
   *Q = p[0] = p[1] = p[2] = 0;
   for (int64_t t = 0; t < c->n[3]; t++) {
     const int32_t *v = c->vert[3] + 4 * t;
@@ -355,7 +353,7 @@ static void moments(const cx *c, const double *source, double *Q, double p[3]) {
 }
 
 static double length3(const double *y) {
-  return sqrt(dot(y, y));
+  return sqrt(vec3_dot(y, y));
 }
 
 /* |Y| is pressed below T = 5·mean|Y|, then scaled so that the longest vector has length 1. */
@@ -372,13 +370,13 @@ static void clamp_and_normalise(int64_t n, double *y) {
 }
 
 /* Y = taper·(0.5 ∇φ + 0.8 (Q h + 0.3 D(p))), D(p) = [3(p·x̂)x̂ - p]/r³ windowed. */
-static void respond(const problem_state *s, const double *node, int k, const double *source, double *y) {
+static void respond_sample(const problem_state *s, const double *node, int k, const double *source, double *y) {
   const cx *c = s->c;
   double Q, p[3];
-  moments(c, source, &Q, p);
+  source_moments(c, source, &Q, p);
   for (int64_t i = 0; i < c->n[0]; i++) {
     const double *x = c->x + 3 * i;
-    double radius = s->radius[i], along = dot(p, x) / (radius * radius);
+    double radius = s->radius[i], along = vec3_dot(p, x) / (radius * radius);
     for (int a = 0; a < 3; a++) {
       double global = Q * s->monopole[3 * i + a] + 0.3 * (3 * along * x[a] - p[a]) * s->dipole[i];
       y[3 * i + a] = s->taper[i] * (0.5 * node[(3 * i + a) * G + k] + 0.8 * global);
@@ -389,9 +387,9 @@ static void respond(const problem_state *s, const double *node, int k, const dou
 
 static dkho_status cavity_solve(const problem_state *s, void *bytes, double *const *block) {
   int64_t n = s->c->n[0];
-  scratch w = cut(s, bytes);
+  scratch w = cut_scratch(s, bytes);
   local_response(s, &w, block[FIELD_RHO]);
-  for (int k = 0; k < G; k++) respond(s, w.node, k, block[FIELD_RHO] + k * n, block[FIELD_B] + 3 * k * n);
+  for (int k = 0; k < G; k++) respond_sample(s, w.node, k, block[FIELD_RHO] + k * n, block[FIELD_B] + 3 * k * n);
   return DKHO_OK;
 }
 

@@ -147,12 +147,12 @@ void closed_integrals(const cx *c, const double *face, double *edge) {
 }
 
 /* φ everywhere from the unknowns x. */
-static void spread(const closed_solver *w, const double *x) {
+static void spread_potential(const closed_solver *w, const double *x) {
   for (int64_t i = 0; i < w->s->c->n[0]; i++)
     if (w->s->unknown[i] >= 0) w->value[i] = x[w->s->unknown[i]];
 }
 
-static closed_response respond(const closed_solver *w, int64_t f, double u[2]) {
+static closed_response respond_triangle(const closed_solver *w, int64_t f, double u[2]) {
   u[0] = w->face[2 * f], u[1] = w->face[2 * f + 1];
   add_gradient(w->s, f, w->value, u);
   return w->law(w->material + CLOSED_MATERIAL * f, sqrt(u[0] * u[0] + u[1] * u[1]));
@@ -166,7 +166,7 @@ static double energy_gradient(const closed_solver *w, double *energy, double *g)
   memset(g, 0, (size_t)s->n * sizeof *g);
   for (int64_t f = 0; f < s->c->n[2]; f++) {
     double u[2], area = s->c->measure[2][f];
-    closed_response r = respond(w, f, u);
+    closed_response r = respond_triangle(w, f, u);
     *energy += area * r.density;
     for (int i = 0; i < 3; i++) {
       int32_t at = s->unknown[s->c->vert[2][3 * f + i]];
@@ -180,7 +180,7 @@ static double energy_gradient(const closed_solver *w, double *energy, double *g)
 
 static void closed_residual(void *ctx, const double *x, double *energy, double *g) {
   closed_solver *w = ctx;
-  spread(w, x);
+  spread_potential(w, x);
   energy_gradient(w, energy, g);
 }
 
@@ -188,12 +188,12 @@ static void closed_residual(void *ctx, const double *x, double *energy, double *
 static dkho_status closed_step(void *ctx, const double *x, const double *g, double *step) {
   closed_solver *w = ctx;
   const closed *s = w->s;
-  spread(w, x);
+  spread_potential(w, x);
   assembled_clear(&w->hessian);
   for (int64_t f = 0; f < s->c->n[2]; f++) {
     double u[2], along[3], K[3][3], area = s->c->measure[2][f];
     const double *d = s->grad + 6 * f;
-    closed_response r = respond(w, f, u);
+    closed_response r = respond_triangle(w, f, u);
     for (int i = 0; i < 3; i++) along[i] = u[0] * d[2 * i] + u[1] * d[2 * i + 1];
     for (int i = 0; i < 3; i++)
       for (int j = 0; j < 3; j++) {
@@ -218,7 +218,7 @@ dkho_status closed_solve(closed_solver *w, closed_law law, const double *materia
   double gross = energy_gradient(w, &energy, w->room);
   newton_problem p = {s->n, TOLERANCE * gross, 1, w, closed_residual, closed_step, 0};
   TRY(newton_solve(&p, w->x, w->room, report));
-  spread(w, w->x);
+  spread_potential(w, w->x);
   memcpy(phi, w->value, (size_t)s->c->n[0] * sizeof *phi);
   return DKHO_OK;
 }

@@ -158,7 +158,7 @@ static dkho_status assemble_flux(problem_state *s) {
 }
 
 /* Splits the stiffness and mass matrices by unknown and boundary vertices, factors the inner block. */
-static dkho_status assemble(problem_state *s) {
+static dkho_status assemble_darcy(problem_state *s) {
   const cx *c = s->c;
   csr A = {0}, M = {0}, inner = {0}, coupling = {0};
   double *hole = NULL;
@@ -200,7 +200,7 @@ static dkho_status darcy_prepare(problem_state **out, const cx *c, uint64_t seed
       if (c->label[0][i] == 0) s->unknown[s->inside++] = (int32_t)i;
     draw_permeability(c, seed, s->K);
     fill_waves(c, s->wave);
-    st = assemble(s);
+    st = assemble_darcy(s);
   }
   if (st == DKHO_OK)
     *out = s;
@@ -261,7 +261,7 @@ static size_t darcy_work(const problem_state *s) {
               sizeof(float) * (size_t)c->n[1]);
 }
 
-static scratch cut(const problem_state *s, void *bytes) {
+static scratch cut_scratch(const problem_state *s, void *bytes) {
   const cx *c = s->c;
   scratch w = {.coefficient = bytes};
   w.f = w.coefficient + TERMS * TERMS * G;
@@ -340,7 +340,7 @@ static LANES_CLONES void superpose(int64_t count, const double *wave, const lane
 
 static void darcy_draw(const problem_state *s, void *bytes, uint64_t seed, int64_t first, double *const *block) {
   int64_t n = s->c->n[0];
-  scratch w = cut(s, bytes);
+  scratch w = cut_scratch(s, bytes);
   for (int k = 0; k < G; k++) draw_sample(seed, first + k, k, w.coefficient, block[FIELD_G] + 2 * k);
   for (int64_t i = 0; i < n; i += STRIP) {
     int64_t now = strip_size(n, i);
@@ -370,7 +370,7 @@ static LANES_CLONES void circulate(const cx *c, int64_t first, int64_t count, co
 
 static dkho_status darcy_solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
-  scratch w = cut(s, bytes);
+  scratch w = cut_scratch(s, bytes);
   problem_pack(c->n[0], block[FIELD_F], w.f);
   solve_potential(s, &w, (const double(*)[2])block[FIELD_G]);
   problem_unpack(c->n[0], w.p, block[FIELD_P]);

@@ -102,7 +102,7 @@ typedef struct deformed {
   double log, density, K[2][2], P[2][2];
 } deformed;
 
-static deformed deform(const elastic *s, int64_t f, double mu, const double *u) {
+static deformed deform_triangle(const elastic *s, int64_t f, double mu, const double *u) {
   const int32_t *v = s->c->vert[2] + 3 * f;
   double H[2][2] = {{0}}, norm = 0; /* F - I: small strains must not drown in the rounding of I */
   deformed d;
@@ -124,7 +124,7 @@ static deformed deform(const elastic *s, int64_t f, double mu, const double *u) 
 
 void elastic_read(const elastic *s, const double *mu, const double *u, double *density, double *stress) {
   for (int64_t f = 0; f < s->c->n[2]; f++) {
-    deformed d = deform(s, f, mu[f], u);
+    deformed d = deform_triangle(s, f, mu[f], u);
     if (density) density[f] = d.density;
     if (stress) memcpy(stress + 4 * f, d.P, sizeof d.P);
   }
@@ -148,7 +148,7 @@ static void elastic_residual(void *ctx, const double *x, double *energy, double 
   }
   for (int64_t f = 0; f < s->c->n[2]; f++) {
     double area = s->c->measure[2][f];
-    deformed d = deform(s, f, w->mu[f], w->value);
+    deformed d = deform_triangle(s, f, w->mu[f], w->value);
     *energy += area * d.density;
     for (int k = 0; k < LOCAL; k++) {
       const double *grad = s->grad + 6 * f + k / 2 * 2;
@@ -163,7 +163,7 @@ static void add_stiffness(elastic_solver *w, int64_t f) {
   const elastic *s = w->s;
   double mu = w->mu[f], area = s->c->measure[2][f], k[3][2], K[LOCAL][LOCAL];
   const double *grad = s->grad + 6 * f;
-  deformed d = deform(s, f, mu, w->value);
+  deformed d = deform_triangle(s, f, mu, w->value);
   for (int i = 0; i < LOCAL; i++)
     k[i / 2][i % 2] = d.K[i % 2][0] * grad[i / 2 * 2] + d.K[i % 2][1] * grad[i / 2 * 2 + 1];
   for (int p = 0; p < LOCAL; p++)

@@ -38,7 +38,7 @@ void fem_gradients(const cx *c, int64_t t, double *grad) {
 typedef void (*element)(const cx *c, int64_t t, const double *data, const double *grad, double *local);
 
 /* Adds up element matrices ((dim+1)² each) over the top simplices. */
-static dkho_status assemble(csr *out, const cx *c, const double *data, element fill) {
+static dkho_status assemble_simplices(csr *out, const cx *c, const double *data, element fill) {
   int d = c->dim, m = d + 1;
   int64_t tops = c->n[d], count = tops * m * m, at = 0;
   int32_t *i = mem_alloc((size_t)count, sizeof *i), *j = mem_alloc((size_t)count, sizeof *j);
@@ -105,11 +105,11 @@ static void advection(const cx *c, int64_t t, const double *v, const double *gra
 }
 
 dkho_status fem_stiffness(csr *out, const cx *c, const double *K) {
-  return assemble(out, c, K, stiffness);
+  return assemble_simplices(out, c, K, stiffness);
 }
 dkho_status fem_mass(csr *out, const cx *c) {
-  return assemble(out, c, NULL, mass);
+  return assemble_simplices(out, c, NULL, mass);
 }
 dkho_status fem_advection(csr *out, const cx *c, const double *v) {
-  return assemble(out, c, v, advection);
+  return assemble_simplices(out, c, v, advection);
 }

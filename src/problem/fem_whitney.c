@@ -16,7 +16,7 @@ static double moment(int i, int j) {
 
 typedef void (*element)(const cx *c, int64_t t, int32_t *index, double *local);
 
-static dkho_status assemble(csr *out, const cx *c, int degree, int m, element fill) {
+static dkho_status assemble_whitney(csr *out, const cx *c, int degree, int m, element fill) {
   int64_t count = c->n[3] * m * m, at = 0;
   int32_t *i = mem_alloc((size_t)count, sizeof *i), *j = mem_alloc((size_t)count, sizeof *j);
   double *v = mem_alloc((size_t)count, sizeof *v);
@@ -97,9 +97,9 @@ static void face_mass(const cx *c, int64_t t, int32_t *index, double *local) {
 
 dkho_status fem_edge_mass(csr *out, const cx *c) {
   assert(c->dim == 3);
-  return assemble(out, c, 1, EDGES, edge_mass);
+  return assemble_whitney(out, c, 1, EDGES, edge_mass);
 }
 dkho_status fem_face_mass(csr *out, const cx *c) {
   assert(c->dim == 3);
-  return assemble(out, c, 2, FACES, face_mass);
+  return assemble_whitney(out, c, 2, FACES, face_mass);
 }

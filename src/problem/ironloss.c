@@ -99,7 +99,7 @@ static void currents_at(double *const *one, int step, double current[HOLES]) {
 }
 
 /* The next state, guessed by going on from the last two; φ becomes old, next becomes φ. */
-static dkho_status advance(iron *w, int step, const double current[HOLES]) {
+static dkho_status advance_cycle(iron *w, int step, const double current[HOLES]) {
   int64_t n = w->s->c->n[0];
   for (int64_t i = 0; i < n; i++) w->next[i] = step == 0 ? 0 : step == 1 ? w->phi[i] : 2 * w->phi[i] - w->old[i];
   dkho_status st = iron_solve(w, "ironloss", current, w->next);
@@ -134,7 +134,7 @@ static dkho_status ironloss_solve_one(const problem_state *s, void *work, double
   for (int k = 0; k < STEPS; k++) {
     double current[HOLES];
     currents_at(one, k, current);
-    TRY(advance(w, k, current));
+    TRY(advance_cycle(w, k, current));
     for (int64_t f = 0; f < s->c->n[2]; f++) {
       closed_response r;
       iron_flux(w, f, w->cycle + 2 * (k * s->c->n[2] + f), &r);

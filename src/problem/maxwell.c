@@ -89,7 +89,7 @@ static dkho_status curl_matrix(const problem_state *s, csr *out) {
   return st;
 }
 
-static dkho_status assemble(problem_state *s) {
+static dkho_status assemble_midpoint(problem_state *s) {
   csr M1 = {0}, M2 = {0}, curl = {0}, turned = {0}, stiff = {0}, left = {0};
   double dt = T / STEPS;
   dkho_status st = fem_edge_mass(&M1, s->c);
@@ -114,7 +114,7 @@ static dkho_status maxwell_prepare(problem_state **out, const cx *c, uint64_t se
   if (MEM_NEW(s->unknown, c->n[1])) {
     for (int64_t e = 0; e < c->n[1]; e++)
       if (!c->on_boundary[1][e]) s->unknown[s->inside++] = (int32_t)e;
-    st = assemble(s);
+    st = assemble_midpoint(s);
   }
   if (st == DKHO_OK)
     *out = s;

@@ -191,7 +191,7 @@ static dkho_status split_sizes(const problem *p, const problem_request *r, int64
   return DKHO_OK;
 }
 
-static dkho_status declare(dataset_writer *w, const problem *p, const cx *c) {
+static dkho_status declare_contents(dataset_writer *w, const problem *p, const cx *c) {
   TRY(dataset_put_cx(w, c));
   for (int i = 0; i < p->fields; i++) TRY(dataset_put_field(w, &p->field[i]));
   TRY(dataset_put_table(w, &p->table));
@@ -214,7 +214,7 @@ dkho_status problem_generate(const problem *p, const problem_request *r, const c
   TRY_GOTO(dataset_create(&w, path, r->force, &info));
   TRY_GOTO(p->build(&c, r->resolution));
   TRY_GOTO(pool_create(&threads, r->threads));
-  TRY_GOTO(declare(w, p, c));
+  TRY_GOTO(declare_contents(w, p, c));
   TRY_GOTO(problem_prepare(&state, p, c, r->seed));
   TRY_GOTO(put_statics(w, p, c, state));
   TRY_GOTO(problem_put_samples(w, p, c, state, r->seed, samples, threads));

@@ -135,7 +135,7 @@ static void torus_release(problem_state *s) {
   mem_free(s);
 }
 
-static dkho_status assemble(problem_state *s) {
+static dkho_status assemble_transport(problem_state *s) {
   csr S = {0}, plus = {0};
   dkho_status st = fem_stiffness(&S, s->c, NULL);
   if (st == DKHO_OK) st = fem_mass(&s->mass, s->c);
@@ -157,7 +157,7 @@ static dkho_status torus_prepare(problem_state **out, const cx *c, uint64_t seed
   dkho_status st = DKHO_E_MEMORY;
   if (MEM_NEW(s->v, 3 * c->n[0]) && MEM_NEW(s->ve, c->n[1]) && (st = vertex_velocity(c, s->v)) == DKHO_OK) {
     edge_velocity(c, s->v, s->ve);
-    st = assemble(s);
+    st = assemble_transport(s);
   }
   if (st == DKHO_OK)
     *out = s;
@@ -209,7 +209,7 @@ static size_t torus_work(const problem_state *s) {
   return sizeof(double) * G * ARRAYS * (size_t)s->c->n[0];
 }
 
-static scratch cut(const problem_state *s, void *bytes) {
+static scratch cut_scratch(const problem_state *s, void *bytes) {
   double *p[ARRAYS];
   for (int i = 0; i < ARRAYS; i++) p[i] = (double *)bytes + (int64_t)i * G * s->c->n[0];
   return (scratch){p[0], p[1], p[2], p[3], p[4]};
@@ -277,7 +277,7 @@ static void observe(const problem_state *s, const double *u, double *q, double *
 static dkho_status torus_solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = c->n[0];
-  scratch w = cut(s, bytes);
+  scratch w = cut_scratch(s, bytes);
   problem_pack(n, block[FIELD_U0], w.u);
   march(s, &w);
   problem_unpack(n, w.u, block[FIELD_U]);

@@ -211,7 +211,7 @@ static void draw_heads(layout *l) {
   }
 }
 
-static dkho_status draw(layout *l, double total) {
+static dkho_status draw_layout(layout *l, double total) {
   double top = PAGE_MARGIN + HEAD_ROOM, y = top;
   draw_heads(l);
   for (int i = 0; i < l->rows; i++) {
@@ -231,7 +231,7 @@ dkho_status figure_fields(const char *path, int force, int shared, int rows, con
   for (int i = 0; i < rows && s == DKHO_OK; i++) total += l.row[i].high + GAP;
   if (s == DKHO_OK)
     s = canvas_open(&l.page, path, force, column_x(&l, COLUMNS) + PAGE_MARGIN, total + HEAD_ROOM + 2 * PAGE_MARGIN);
-  if (s == DKHO_OK) s = draw(&l, total);
+  if (s == DKHO_OK) s = draw_layout(&l, total);
   if (s == DKHO_OK) s = canvas_commit(&l.page);
   canvas_abort(&l.page);
   arena_free(&l.mem);

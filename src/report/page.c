@@ -67,7 +67,7 @@ uint64_t page_size(const page *p) {
 }
 
 /* Adds an object, whose reference is taken, to a list of the index. */
-static dkho_status append(page *p, const char *list, json_t *object) {
+static dkho_status append_object(page *p, const char *list, json_t *object) {
   return json_array_append_new(json_object_get(p->index, list), object) == 0
              ? DKHO_OK
              : fail(DKHO_E_INPUT, "an entry of the page's %s is not UTF-8, or there is no memory for it", list);
@@ -132,7 +132,7 @@ dkho_status page_add_complex(page *p, const cx *c, const int64_t *betti) {
   json_t *vert = json_array(), *count = json_array(), *numbers = json_array(), *id = NULL;
   json_t *o = json_pack("{s:i, s:i, s:o, s:o, s:o}", "dim", c->dim, "space", c->gdim, "count", count, "vert", vert,
                         "betti", numbers);
-  TRY(append(p, "complexes", o)); /* the index owns it from here on */
+  TRY(append_object(p, "complexes", o)); /* the index owns it from here on */
   dkho_status s = put_rounded(p, c->n[0] * c->gdim, c->x, &id);
   json_object_set_new(o, "x", id);
   for (int k = 0; k <= c->dim && s == DKHO_OK; k++) {
@@ -149,15 +149,15 @@ dkho_status page_add_complex(page *p, const cx *c, const int64_t *betti) {
 static const char *const layer_name[PAGE_LAYERS] = {"value", "prediction", "value_exact", "prediction_exact"};
 
 dkho_status page_add_field(page *p, const char *name, const char *group, int degree, int channels, int fixed) {
-  return append(p, "fields",
-                json_pack("{s:s, s:s, s:i, s:i, s:b, s:{}, s:{}, s:{}, s:{}}", "name", name, "group", group, "degree",
-                          degree, "channels", channels, "fixed", fixed, layer_name[0], layer_name[1], layer_name[2],
-                          layer_name[3]));
+  return append_object(p, "fields",
+                       json_pack("{s:s, s:s, s:i, s:i, s:b, s:{}, s:{}, s:{}, s:{}}", "name", name, "group", group,
+                                 "degree", degree, "channels", channels, "fixed", fixed, layer_name[0], layer_name[1],
+                                 layer_name[2], layer_name[3]));
 }
 
 dkho_status page_add_sample(page *p, int complex, const char *title, const char *note) {
-  return append(p, "samples",
-                json_pack("{s:i, s:s, s:s}", "complex", complex, "title", title, "note", note ? note : ""));
+  return append_object(p, "samples",
+                       json_pack("{s:i, s:s, s:s}", "complex", complex, "title", title, "note", note ? note : ""));
 }
 
 /* Where the array's id goes: under its sample's or complex's number. */

@@ -23,7 +23,7 @@ void range_add(range *r, int64_t n, const double *v) {
   }
 }
 
-static int ascending(const void *a, const void *b) {
+static int ascending_values(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
@@ -32,7 +32,7 @@ int64_t finite_sorted(int64_t n, const double *v, double *out) {
   int64_t m = 0;
   for (int64_t i = 0; i < n; i++)
     if (isfinite(v[i])) out[m++] = v[i];
-  qsort(out, (size_t)m, sizeof *out, ascending);
+  qsort(out, (size_t)m, sizeof *out, ascending_values);
   return m;
 }
 

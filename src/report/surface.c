@@ -48,7 +48,7 @@ static polygon clipped(const surface *s, const polygon *in) {
 }
 
 /* Where plane h = 0 meets a tetrahedron: a triangle, a quadrangle, or nothing. */
-static polygon section(const node v[4], const double h[4]) {
+static polygon cut_tetrahedron(const node v[4], const double h[4]) {
   int above[4], below[4], na = 0, nb = 0;
   for (int i = 0; i < 4; i++) {
     if (h[i] > 0)
@@ -139,7 +139,7 @@ static void vertex_normals(const cx *c, double *normal) {
   }
 }
 
-static int32_t root(int32_t *up, int32_t i) {
+static int32_t find_part(int32_t *up, int32_t i) {
   while (up[i] != i) i = up[i] = up[up[i]];
   return i;
 }
@@ -152,8 +152,8 @@ static void boundary_parts(const surface *s, const cx *c, int32_t *up, uint8_t *
   for (int64_t f = 0; f < c->n[2]; f++) {
     const int32_t *v = c->vert[2] + 3 * f;
     if (!c->on_boundary[2][f]) continue;
-    up[root(up, v[1])] = root(up, v[0]);
-    up[root(up, v[2])] = root(up, v[0]);
+    up[find_part(up, v[1])] = find_part(up, v[0]);
+    up[find_part(up, v[2])] = find_part(up, v[0]);
   }
   for (int32_t v = 0; v < c->n[0]; v++) {
     if (!c->on_boundary[0][v]) continue;
@@ -161,7 +161,7 @@ static void boundary_parts(const surface *s, const cx *c, int32_t *up, uint8_t *
     double d = hypot(hypot(p[0] - s->centre[0], p[1] - s->centre[1]), p[2] - s->centre[2]);
     if (d > far) far = d, outer = v;
   }
-  for (int32_t v = 0; v < c->n[0]; v++) part[v] = root(up, v) == root(up, outer) ? PART_OUTER : PART_INNER;
+  for (int32_t v = 0; v < c->n[0]; v++) part[v] = find_part(up, v) == find_part(up, outer) ? PART_OUTER : PART_INNER;
 }
 
 static dkho_status add_face(surface *s, const cx *c, int64_t f, surface_part part, const double *normal) {
@@ -213,7 +213,7 @@ static dkho_status add_section(surface *s, const cx *c, int64_t tet) {
   double h[4];
   simplex_nodes(c, 3, tet, v);
   for (int j = 0; j < 4; j++) h[j] = height(s, v[j].p);
-  polygon q = section(v, h);
+  polygon q = cut_tetrahedron(v, h);
   TRY(add_polygon(s, &q, (int32_t)tet, 3, PART_SECTION, NULL, NULL));
   for (int j = 0; j < q.n; j++) {
     const node *a = &q.at[j], *b = &q.at[(j + 1) % q.n];

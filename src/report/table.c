@@ -74,7 +74,7 @@ typedef struct {
   int failed;
 } text;
 
-static void put(text *b, const char *bytes, size_t n) {
+static void put_bytes(text *b, const char *bytes, size_t n) {
   if (b->failed) return;
   if (!b->at || b->used + n + 1 > b->room) {
     size_t room = 2 * (b->used + n + 1) + 256;
@@ -92,15 +92,15 @@ static void put(text *b, const char *bytes, size_t n) {
 }
 
 static void puts_(text *b, const char *s) {
-  put(b, s, strlen(s));
+  put_bytes(b, s, strlen(s));
 }
 
 static void repeat(text *b, const char *s, int n) {
   for (int i = 0; i < n; i++) puts_(b, s);
 }
 
-static dkho_status finish(text *b, char **out) {
-  put(b, "", 0);
+static dkho_status finish_text(text *b, char **out) {
+  put_bytes(b, "", 0);
   *out = b->failed ? NULL : b->at;
   if (b->failed) mem_free(b->at);
   return b->failed ? DKHO_E_MEMORY : DKHO_OK;
@@ -174,7 +174,7 @@ static void fit_widths(const table *t, int width, int *column) {
 static void put_aligned(text *b, const char *s, size_t bytes, int width, char align, int last) {
   int gap = width - width_of(s, bytes), left = align == 'r' ? gap : align == 'c' ? gap / 2 : 0;
   repeat(b, " ", left);
-  put(b, s, bytes);
+  put_bytes(b, s, bytes);
   if (!last) repeat(b, " ", gap - left + GUTTER);
 }
 
@@ -214,7 +214,7 @@ dkho_status table_text(const table *t, int width, char **out) {
   }
   mem_free(column);
   mem_free(from);
-  return finish(&b, out);
+  return finish_text(&b, out);
 }
 
 dkho_status table_markdown(const table *t, char **out) {
@@ -227,7 +227,7 @@ dkho_status table_markdown(const table *t, char **out) {
         if (*s == '\n')
           puts_(&b, "<br>");
         else
-          put(&b, s, 1);
+          put_bytes(&b, s, 1);
       }
       puts_(&b, " ");
     }
@@ -236,7 +236,7 @@ dkho_status table_markdown(const table *t, char **out) {
       puts_(&b, t->align[j] == 'r' ? "|---:" : t->align[j] == 'c' ? "|:---:" : "|:---");
     if (i == 0) puts_(&b, "|\n");
   }
-  return finish(&b, out);
+  return finish_text(&b, out);
 }
 
 /* RFC 4180, lines ended by \n. */
@@ -247,11 +247,11 @@ dkho_status table_csv(const table *t, char **out) {
       const char *s = cell_of(t, i, j);
       int quoted = strpbrk(s, ",\"\r\n") != NULL;
       if (quoted) puts_(&b, "\"");
-      for (; *s; s++) put(&b, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+      for (; *s; s++) put_bytes(&b, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
       puts_(&b, quoted ? "\"" : "");
       puts_(&b, j + 1 < t->columns ? "," : "\n");
     }
-  return finish(&b, out);
+  return finish_text(&b, out);
 }
 
 dkho_status table_write(const table *t, const char *path, int force) {

@@ -1,15 +1,12 @@
 /* view.c: the camera. */
 #include "report/view.h"
+#include "mesh/vec3.h"
 
 #include <math.h>
 
 void view_vertex(const cx *c, int64_t vertex, double out[3]) {
   const double *x = c->x + vertex * c->gdim;
   out[0] = x[0], out[1] = x[1], out[2] = c->gdim > 2 ? x[2] : 0;
-}
-
-static double dot(const double a[3], const double b[3]) {
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 /* Centre of the bounding box, and the ball about it. */
@@ -26,7 +23,7 @@ static void bounds(view *v, const cx *c) {
   for (int64_t i = 0; i < c->n[0]; i++) {
     view_vertex(c, i, p);
     for (int k = 0; k < 3; k++) p[k] -= v->centre[k];
-    far = fmax(far, dot(p, p));
+    far = fmax(far, vec3_dot(p, p));
   }
   v->radius = far > 0 ? sqrt(far) : 1;
 }
@@ -57,15 +54,15 @@ void view_fit(view *v, const cx *c, double elevation, double azimuth, double w, 
 
 corner view_point(const view *v, const double x[3]) {
   double p[3] = {x[0] - v->centre[0], x[1] - v->centre[1], x[2] - v->centre[2]}, q[3];
-  for (int i = 0; i < 3; i++) q[i] = dot(v->axis[i], p) / v->radius;
+  for (int i = 0; i < 3; i++) q[i] = vec3_dot(v->axis[i], p) / v->radius;
   double s = v->distance > 0 ? v->distance / (v->distance - q[2]) : 1;
   return (corner){v->shift[0] + v->zoom * s * q[0], v->shift[1] - v->zoom * s * q[1], s, 1};
 }
 
 double view_light(const view *v, const double normal[3]) {
-  double size = sqrt(dot(normal, normal)), n[3];
+  double size = sqrt(vec3_dot(normal, normal)), n[3];
   if (v->flat || size <= 0) return 1;
-  for (int i = 0; i < 3; i++) n[i] = dot(v->axis[i], normal) / size;
+  for (int i = 0; i < 3; i++) n[i] = vec3_dot(v->axis[i], normal) / size;
   if (n[2] < 0)
     for (int i = 0; i < 3; i++) n[i] = -n[i];
   double lamp = fmax(-0.35 * n[0] + 0.45 * n[1] + 0.82 * n[2], 0);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* |d_k|: n[k+1] × n[k]. */
-static dkho_status incidence(csr *a, const cx *c, int k) {
+static dkho_status unsigned_incidence(csr *a, const cx *c, int k) {
   int width = k + 2;
   TRY(csr_alloc(a, c->n[k + 1], c->n[k], c->n[k + 1] * width));
   for (int64_t i = 0; i <= c->n[k + 1]; i++) a->ptr[i] = i * width;
@@ -33,12 +33,12 @@ static dkho_status add_neighbours(csr *a, const cx *c, int degree) {
   csr b = {0};
   dkho_status s = DKHO_OK;
   if (degree > 0) {
-    s = incidence(&b, c, degree - 1);
+    s = unsigned_incidence(&b, c, degree - 1);
     if (s == DKHO_OK) s = add_product(a, &b, 0);
     csr_free(&b);
   }
   if (s == DKHO_OK && degree < c->dim) {
-    s = incidence(&b, c, degree);
+    s = unsigned_incidence(&b, c, degree);
     if (s == DKHO_OK) s = add_product(a, &b, 1);
     csr_free(&b);
   }
@@ -104,7 +104,7 @@ dkho_status align_work_take(align_work *w, arena *mem, int64_t n) {
   return DKHO_OK;
 }
 
-static void smooth(const csr *s, double *v, double *scratch) {
+static void smooth_score(const csr *s, double *v, double *scratch) {
   csr_apply(s, 1, v, scratch);
   csr_apply(s, 1, scratch, v);
 }
@@ -116,8 +116,8 @@ static double mean(int64_t n, const double *v) {
 }
 
 /* Dice of the masks, and the mean of pde over the first divided by its mean everywhere. */
-static void overlap(int64_t n, const uint8_t *chosen, const uint8_t *strong, const double *pde, double *dice,
-                    double *enrichment) {
+static void measure_overlap(int64_t n, const uint8_t *chosen, const uint8_t *strong, const double *pde, double *dice,
+                            double *enrichment) {
   int64_t both = 0, a = 0, b = 0;
   double sum = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -154,25 +154,25 @@ static void salience(int64_t n, const double *v, double *scratch, alignment *out
 void align_compare(const csr *smoother, double q, double *phase, double *pde, align_work *w, alignment *out) {
   int64_t n = smoother->rows;
   double *a = w->value[0], *b = w->value[1], *scratch = w->value[2];
-  smooth(smoother, phase, scratch);
-  smooth(smoother, pde, scratch);
+  smooth_score(smoother, phase, scratch);
+  smooth_score(smoother, pde, scratch);
   double cut = align_quantile(n, phase, 1 - q, scratch), strong = align_quantile(n, pde, 1 - q, scratch);
   for (int64_t i = 0; i < n; i++) w->mask[0][i] = phase[i] >= cut, w->mask[1][i] = pde[i] >= strong;
-  overlap(n, w->mask[0], w->mask[1], pde, &out->dice, &out->enrichment);
+  measure_overlap(n, w->mask[0], w->mask[1], pde, &out->dice, &out->enrichment);
   out->lift = out->dice / q;
   align_ranks(n, phase, a, w->order);
   align_ranks(n, pde, b, w->order);
   out->rho = pearson(n, a, b);
   for (int64_t i = 0; i < n; i++) w->mask[0][i] = phase[w->permutation[i]] >= cut;
-  overlap(n, w->mask[0], w->mask[1], pde, &out->permuted_dice, &out->permuted_enrichment);
+  measure_overlap(n, w->mask[0], w->mask[1], pde, &out->permuted_dice, &out->permuted_enrichment);
   salience(n, pde, scratch, out);
 }
 
-static void add(double sums[2], double v) {
+static void add_moments(double sums[2], double v) {
   sums[0] += v, sums[1] += v * v;
 }
 
-static void finish(double sums[2], double n) {
+static void finish_mean(double sums[2], double n) {
   sums[0] /= n;
   sums[1] = sqrt(fmax(sums[1] / n - sums[0] * sums[0], 0));
 }
@@ -181,13 +181,13 @@ void align_summarise(int64_t count, const alignment *a, double q, align_summary 
   *out = (align_summary){0};
   double n = (double)count;
   for (int64_t i = 0; i < count; i++) {
-    add(out->rho, a[i].rho), add(out->dice, a[i].dice);
-    add(out->lift, a[i].lift), add(out->enrichment, a[i].enrichment);
+    add_moments(out->rho, a[i].rho), add_moments(out->dice, a[i].dice);
+    add_moments(out->lift, a[i].lift), add_moments(out->enrichment, a[i].enrichment);
     out->permuted_dice += a[i].permuted_dice / n, out->permuted_enrichment += a[i].permuted_enrichment / n;
     out->above_chance += a[i].dice > q && a[i].enrichment > 1;
   }
   out->above_chance /= n;
-  finish(out->rho, n), finish(out->dice, n), finish(out->lift, n), finish(out->enrichment, n);
+  finish_mean(out->rho, n), finish_mean(out->dice, n), finish_mean(out->lift, n), finish_mean(out->enrichment, n);
 }
 
 /* Adds weight × (rank / n) of one member of the alignments to sum. */

@@ -15,7 +15,7 @@ static const data_field *target_of(const evaluator *j) {
   return &j->o->spec.field[j->o->target];
 }
 
-static int64_t extent(const evaluator *j, int complex) {
+static int64_t target_extent(const evaluator *j, int complex) {
   const data_field *t = target_of(j);
   return dataset_count(j->d, complex, t->degree) * t->channels;
 }
@@ -26,7 +26,7 @@ dkho_status evaluator_create(evaluator **out, const neural_operator *o, const da
   if (!MEM_NEW(j, 1)) return DKHO_E_MEMORY;
   j->o = o, j->d = d, j->threads = threads;
   for (int i = 0; i < o->complexes; i++)
-    if (extent(j, i) > j->widest) j->widest = extent(j, i);
+    if (target_extent(j, i) > j->widest) j->widest = target_extent(j, i);
   dkho_status s = runner_create(&j->run, o, ENGINE_PREDICT, threads);
   if (s == DKHO_OK && !ARENA_NEW(&j->mem, j->chunk, CHUNK * j->widest)) s = DKHO_E_MEMORY;
   if (s == DKHO_OK)
@@ -56,7 +56,7 @@ static int64_t run_length(const evaluator *j, int64_t from, int64_t count, const
 
 /* Nothing that is not finite leaves: neither into a file nor into a score. */
 static dkho_status check_chunk(const evaluator *j, int complex, int64_t count, const int64_t *sample) {
-  int64_t each = extent(j, complex), n = count * each, bad = finite_until_f32(j->chunk, n);
+  int64_t each = target_extent(j, complex), n = count * each, bad = finite_until_f32(j->chunk, n);
   return bad == n ? DKHO_OK
                   : fail(DKHO_E_NONFINITE, "prediction of '%s', sample %lld: element %lld is not finite",
                          target_of(j)->name, (long long)sample[bad / each], (long long)(bad % each));
@@ -69,7 +69,7 @@ dkho_status evaluator_predict(evaluator *j, const real *weights, int64_t count, 
   for (int64_t at = 0, n; at < count; at += n) {
     int complex = 0;
     n = run_length(j, at, count, sample, &complex);
-    sample_list list = {j->d, j->o->target, sample + at, j->chunk, extent(j, complex)};
+    sample_list list = {j->d, j->o->target, sample + at, j->chunk, target_extent(j, complex)};
     runner_batch b = samples_batch(&list, complex, n);
     TRY(runner_predict(j->run, &b));
     TRY(check_chunk(j, complex, n, sample + at));
@@ -87,7 +87,7 @@ typedef struct error_sum {
 
 static dkho_status add_errors(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   error_sum *e = ctx;
-  int64_t n = extent(e->j, complex);
+  int64_t n = target_extent(e->j, complex);
   TRY(dataset_prove(e->j->d, e->j->o->target, count, sample));
   for (int64_t i = 0; i < count; i++) {
     double error = metric_field_error(n, prediction + i * n, dataset_value(e->j->d, e->j->o->target, sample[i]));
@@ -146,7 +146,7 @@ typedef struct pair_sum {
 static dkho_status add_mismatch(void *ctx, int complex, int64_t count, const int64_t *sample, const float *above) {
   pair_sum *p = ctx;
   (void)sample;
-  int64_t n = extent(p->lower, complex), m = extent(p->upper, complex);
+  int64_t n = target_extent(p->lower, complex), m = target_extent(p->upper, complex);
   double *q = p->work, *dq = q + n, *w = dq + m;
   const complex_view *v;
   TRY(operator_hold(p->lower->o, complex, &v));

@@ -68,7 +68,7 @@ double metric_cosine(int64_t n, const double *a, const double *b, const double *
   return 0.5 * (1 + ab / (sqrt(aa) * sqrt(bb) + eta));
 }
 
-static int32_t root(int32_t *parent, int32_t i) {
+static int32_t find_component(int32_t *parent, int32_t i) {
   while (parent[i] != i) i = parent[i] = parent[parent[i]];
   return i;
 }
@@ -79,7 +79,7 @@ int64_t metric_components(int64_t n, const uint8_t *mask, int64_t pairs, const i
   for (int64_t e = 0; e < pairs; e++) {
     int32_t a = pair[2 * e], b = pair[2 * e + 1];
     if (!mask[a] || !mask[b]) continue;
-    a = root(parent, a), b = root(parent, b);
+    a = find_component(parent, a), b = find_component(parent, b);
     if (a != b) parent[a > b ? a : b] = a < b ? a : b, count--;
   }
   return count;
@@ -295,7 +295,7 @@ static double s_beta0(const view *v, const metric_def *def) {
   return score;
 }
 
-static double overlap(const view *v, const metric_def *def, int64_t n, const double *p, const double *y) {
+static double score_overlap(const view *v, const metric_def *def, int64_t n, const double *p, const double *y) {
   double lo, hi, alpha[LEVELS_MAX], weight[LEVELS_MAX], score = 0;
   if (!range(n, y, &lo, &hi)) return NAN;
   int levels = level_list(def->levels, alpha, weight);
@@ -313,14 +313,14 @@ static double overlap(const view *v, const metric_def *def, int64_t n, const dou
 }
 
 static double iou(const view *v, const metric_def *def) {
-  return overlap(v, def, v->m->n, v->p, v->y);
+  return score_overlap(v, def, v->m->n, v->p, v->y);
 }
 
 static double vorticity_iou(const view *v, const metric_def *def) {
   if (!vorticities(v)) return NAN;
   int64_t n = v->m->c->n[2];
   for (int64_t j = 0; j < n; j++) v->dp[j] = fabs(v->dp[j]), v->dy[j] = fabs(v->dy[j]);
-  return overlap(v, def, n, v->dp, v->dy);
+  return score_overlap(v, def, n, v->dp, v->dy);
 }
 
 /* ---- lists ---- */
@@ -343,7 +343,7 @@ static const metric_def MSE = {{"mse", "MSE", LOWER}, mse, 0, 0},
                         INTERIOR = {{"interior_rel_l2", "Interior RelL2", LOWER}, interior_rel_l2, 1e-12, 0},
                         CURL_TO_TARGET = {{"curl_rel_l2", "Curl RelL2", LOWER}, curl_to_target, 1e-12, 0};
 
-static void put(metrics *m, metric_def def) {
+static void put_metric(metrics *m, metric_def def) {
   assert(m->count < LIST_MAX);
   m->def[m->count++] = def;
 }
@@ -357,45 +357,45 @@ static metric_def with(metric_def def, double eta, int levels) {
 /* Nodal vectors, judged by their integrals along edges. */
 static void list_edge_flux(metrics *m) {
   m->flux_of_vectors = 1;
-  put(m, (metric_def){{"mse", "MSE", LOWER}, flux_mse, 0, 0});
-  put(m, REL_L2);
-  put(m, (metric_def){{"div_fid", "Div Fid", +1, METRIC_EXP10}, divergence_mse, 0, 0});
-  put(m, (metric_def){{"curl_mse", "Curl MSE", LOWER}, curl_mse, 0, 0});
-  put(m, (metric_def){{"vort_fid", "Vort Fid", HIGHER}, vort_fid, 1e-10, 0});
-  put(m, (metric_def){{"enst_fid", "Enst Fid", HIGHER}, enst_fid, 1e-10, 0});
-  put(m, with(ENERGY, 1e-10, 0));
-  put(m, (metric_def){{"iou", "IoU", +1, METRIC_ROOT}, vorticity_iou, 0, 10});
-  put(m, (metric_def){{"mse_node", "MSE (nodes)", LOWER}, mse, 0, 0});
-  put(m, (metric_def){{"div_cosine", "Div Fid (cosine)", HIGHER}, fidelity_down, 1e-12, 0});
-  put(m, (metric_def){{"iou_plain", "IoU (plain mean)", HIGHER}, vorticity_iou, 0, 10});
-  put(m, REL_L1);
+  put_metric(m, (metric_def){{"mse", "MSE", LOWER}, flux_mse, 0, 0});
+  put_metric(m, REL_L2);
+  put_metric(m, (metric_def){{"div_fid", "Div Fid", +1, METRIC_EXP10}, divergence_mse, 0, 0});
+  put_metric(m, (metric_def){{"curl_mse", "Curl MSE", LOWER}, curl_mse, 0, 0});
+  put_metric(m, (metric_def){{"vort_fid", "Vort Fid", HIGHER}, vort_fid, 1e-10, 0});
+  put_metric(m, (metric_def){{"enst_fid", "Enst Fid", HIGHER}, enst_fid, 1e-10, 0});
+  put_metric(m, with(ENERGY, 1e-10, 0));
+  put_metric(m, (metric_def){{"iou", "IoU", +1, METRIC_ROOT}, vorticity_iou, 0, 10});
+  put_metric(m, (metric_def){{"mse_node", "MSE (nodes)", LOWER}, mse, 0, 0});
+  put_metric(m, (metric_def){{"div_cosine", "Div Fid (cosine)", HIGHER}, fidelity_down, 1e-12, 0});
+  put_metric(m, (metric_def){{"iou_plain", "IoU (plain mean)", HIGHER}, vorticity_iou, 0, 10});
+  put_metric(m, REL_L1);
 }
 
 /* Scalar fields by degree. soft: on vertices, floors under the root and ten Gaussian-weighted levels. */
 static void list_scalar(metrics *m, int soft_lists) {
   int k = m->degree, top = m->c->dim, soft = soft_lists && k == 0;
-  put(m, MSE);
-  put(m, soft ? (metric_def){{"rel_l2", "RelL2", LOWER}, rel_l2_soft, 1e-10, 0} : REL_L2);
-  put(m, REL_L1);
-  if (k == 0 && top > 0) put(m, soft ? with(GRAD, 1e-10, 0) : GRAD);
-  if (k == 1) put(m, CODIFF);
-  if (k == 1 && top > 1) put(m, CURL), put(m, CURL_TO_TARGET);
-  if (k >= 2) put(m, COBOUNDARY);
-  if (k == 2 && top > 2) put(m, DIVERGENCE);
-  if (k == 1) put(m, ENERGY);
+  put_metric(m, MSE);
+  put_metric(m, soft ? (metric_def){{"rel_l2", "RelL2", LOWER}, rel_l2_soft, 1e-10, 0} : REL_L2);
+  put_metric(m, REL_L1);
+  if (k == 0 && top > 0) put_metric(m, soft ? with(GRAD, 1e-10, 0) : GRAD);
+  if (k == 1) put_metric(m, CODIFF);
+  if (k == 1 && top > 1) put_metric(m, CURL), put_metric(m, CURL_TO_TARGET);
+  if (k >= 2) put_metric(m, COBOUNDARY);
+  if (k == 2 && top > 2) put_metric(m, DIVERGENCE);
+  if (k == 1) put_metric(m, ENERGY);
   if (k == 0 || k == top) {
-    put(m, S_BETA0);
-    put(m, with(IOU, 0, soft ? -10 : 3));
-    put(m, with(IOU_PLAIN, 0, soft ? -10 : 3));
+    put_metric(m, S_BETA0);
+    put_metric(m, with(IOU, 0, soft ? -10 : 3));
+    put_metric(m, with(IOU_PLAIN, 0, soft ? -10 : 3));
   }
-  if (m->given.harmonics) put(m, HARMONIC);
-  if (k == 0 && m->interior && m->interior < m->c->n[0]) put(m, INTERIOR);
+  if (m->given.harmonics) put_metric(m, HARMONIC);
+  if (k == 0 && m->interior && m->interior < m->c->n[0]) put_metric(m, INTERIOR);
 }
 
 static void list_vector(metrics *m) {
-  put(m, MSE);
-  put(m, REL_L2);
-  put(m, REL_L1);
+  put_metric(m, MSE);
+  put_metric(m, REL_L2);
+  put_metric(m, REL_L1);
 }
 
 /* Neighbours whose level-set components are counted: vertices of an edge, or top simplices with a common face. */
@@ -420,7 +420,7 @@ static dkho_status adjacency(metrics *m) {
 }
 
 /* Measures of the simplices that level sets live on, as shares of their total. */
-static dkho_status weights(metrics *m) {
+static dkho_status make_weights(metrics *m) {
   const cx *c = m->c;
   int k = m->flux_of_vectors ? 2 : m->degree;
   const double *measure = k == 0 ? c->dual[0] : c->measure[k];
@@ -459,7 +459,7 @@ dkho_status metrics_create(metrics **out, const cx *c, const char *list, int deg
   else
     list_vector(m);
   dkho_status s = adjacency(m);
-  if (s == DKHO_OK) s = weights(m);
+  if (s == DKHO_OK) s = make_weights(m);
   if (s == DKHO_OK)
     *out = m;
   else

@@ -69,7 +69,7 @@ static dkho_status gram_tile(void *ctx, size_t task, int worker) {
 }
 
 /* out += <x_train, x_sample>: trains × count, block after block of inputs. */
-static dkho_status gram(const ridge *r, int64_t count, const int64_t *sample, double *out) {
+static dkho_status gram_of_samples(const ridge *r, int64_t count, const int64_t *sample, double *out) {
   double *a, *b = NULL;
   int same = sample == r->train;
   if (!MEM_NEW(a, r->trains * BLOCK)) return DKHO_E_MEMORY;
@@ -114,7 +114,7 @@ dkho_status ridge_create(ridge **out, const dataset *d, int64_t trains, const in
     if (varies(&dataset_field(d)[i])) r->inputs += entries(d, &dataset_field(d)[i]);
   dkho_status s = MEM_NEW(r->mean, r->inputs) && MEM_NEW(r->gram, trains * trains) ? DKHO_OK : DKHO_E_MEMORY;
   if (s == DKHO_OK) s = find_mean(r);
-  if (s == DKHO_OK) s = gram(r, trains, train, r->gram);
+  if (s == DKHO_OK) s = gram_of_samples(r, trains, train, r->gram);
   for (int64_t i = 0; s == DKHO_OK && i < trains; i++) r->unit += r->gram[i * trains + i];
   r->unit = fmax(r->unit / (double)trains, 1e-300);
   if (s == DKHO_OK)
@@ -239,7 +239,7 @@ dkho_status ridge_predict(const ridge *r, int target, const ridge_fit *fit, int6
     goto done;
   }
   train_kernel(r, fit, norm, kernel);
-  TRY_GOTO(gram(r, count, sample, weight));
+  TRY_GOTO(gram_of_samples(r, count, sample, weight));
   TRY_GOTO(find_norms(r, count, sample, norm));
   apply_kernel(r, fit, count, norm, weight);
   TRY_GOTO(solve(r, kernel, fit->lambda, count, weight, room));
@@ -312,7 +312,7 @@ dkho_status ridge_choose(const ridge *r, int target, ridge_kernel kernel, int64_
   TRY(dataset_prove(r->d, target, r->trains, r->train));
   TRY(dataset_prove(r->d, target, t.count, sample));
   TRY_GOTO(trial_room(&t, &mem));
-  TRY_GOTO(gram(r, t.count, sample, t.inner));
+  TRY_GOTO(gram_of_samples(r, t.count, sample, t.inner));
   TRY_GOTO(find_norms(r, t.count, sample, t.norm));
   for (int i = 0; i < 5 && lengths[kernel][i] > 0; i++)
     TRY_GOTO(try_penalties(&t, (ridge_fit){.kernel = kernel, .length = lengths[kernel][i]},

@@ -1,5 +1,6 @@
 /* rotation.c: where each vertex came from, as a triangle and weights; found once. */
 #include "run/rotation.h"
+#include "mesh/vec3.h"
 
 #include <math.h>
 
@@ -9,16 +10,12 @@ struct rotation {
   double *weight; /* n × 3, summing to 1 */
 };
 
-static double dot(const double *a, const double *b) {
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 /* Barycentric weights of p's foot on the triangle's plane, clipped to the triangle; the squared distance to that point. */
 static double project_on_triangle(const cx *c, const int32_t *v, const double p[3], double w[3]) {
   const double *a = c->x + 3 * v[0], *b = c->x + 3 * v[1], *e = c->x + 3 * v[2];
   double u[3], t[3], r[3], sum = 0, distance = 0;
   for (int i = 0; i < 3; i++) u[i] = b[i] - a[i], t[i] = e[i] - a[i], r[i] = p[i] - a[i];
-  double uu = dot(u, u), ut = dot(u, t), tt = dot(t, t), ru = dot(r, u), rt = dot(r, t), det = uu * tt - ut * ut;
+  double uu = vec3_dot(u, u), ut = vec3_dot(u, t), tt = vec3_dot(t, t), ru = vec3_dot(r, u), rt = vec3_dot(r, t), det = uu * tt - ut * ut;
   w[1] = (tt * ru - ut * rt) / det;
   w[2] = (uu * rt - ut * ru) / det;
   w[0] = 1 - w[1] - w[2];
@@ -36,7 +33,7 @@ static int64_t nearest_vertex(const cx *c, const double p[3]) {
   double least = INFINITY;
   for (int64_t i = 0; i < c->n[0]; i++) {
     const double *x = c->x + 3 * i, gap[3] = {x[0] - p[0], x[1] - p[1], x[2] - p[2]};
-    double d = dot(gap, gap);
+    double d = vec3_dot(gap, gap);
     if (d < least) least = d, best = i;
   }
   return best;

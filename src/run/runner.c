@@ -39,14 +39,14 @@ struct runner {
   int64_t first; /* of the round */
 };
 
-static int64_t extent(const runner *r) {
+static int64_t output_extent(const runner *r) {
   return operator_extent(r->o, r->at.v);
 }
 
 static void scale_target(const runner *r, int64_t i, real *y) {
   const float *raw = r->now->target(r->now->ctx, i);
   const data_field *t = operator_target(r->o);
-  for (int64_t n = extent(r), j = 0; j < n; j++) y[j] = (real)(((double)raw[j] - t->shift) / t->scale);
+  for (int64_t n = output_extent(r), j = 0; j < n; j++) y[j] = (real)(((double)raw[j] - t->shift) / t->scale);
 }
 
 /* In physical units given values are put in last, so that they come out as they went in. */
@@ -55,7 +55,7 @@ static void unscale_output(const runner *r, int64_t i, const real *y) {
   float *out = r->now->out(r->now->ctx, i);
   const float *in[DATA_FIELDS_MAX];
   const double *global[DATA_FIELDS_MAX];
-  for (int64_t n = extent(r), j = 0; j < n; j++) out[j] = (float)((double)y[j] * t->scale + t->shift);
+  for (int64_t n = output_extent(r), j = 0; j < n; j++) out[j] = (float)((double)y[j] * t->scale + t->shift);
   if (!r->at.v->known.count) return;
   r->now->inputs(r->now->ctx, i, in, global);
   known_impose(&r->at.v->known, in, global, out);
@@ -112,7 +112,8 @@ static dkho_status make_slot(runner *r, slot *s) {
       return DKHO_E_MEMORY;
   if (!ARENA_NEW(&r->at.mem, s->given, r->at.v->known.count * operator_target(r->o)->channels + 1))
     return DKHO_E_MEMORY;
-  return ARENA_NEW(&r->at.mem, s->summary, features_summary_width(f) + 1) && ARENA_NEW(&r->at.mem, s->field, extent(r))
+  return ARENA_NEW(&r->at.mem, s->summary, features_summary_width(f) + 1) &&
+                 ARENA_NEW(&r->at.mem, s->field, output_extent(r))
              ? DKHO_OK
              : DKHO_E_MEMORY;
 }

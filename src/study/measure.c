@@ -21,13 +21,13 @@ double measure_processor(void) {
   return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static int ascending(const void *a, const void *b) {
+static int ascending_times(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
 double measure_median(double *x, int n) {
-  qsort(x, (size_t)n, sizeof *x, ascending);
+  qsort(x, (size_t)n, sizeof *x, ascending_times);
   return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 

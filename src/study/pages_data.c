@@ -176,7 +176,7 @@ static dkho_status keep_prediction(void *ctx, int complex, int64_t count, const 
   return DKHO_OK;
 }
 
-static dkho_status predict(filler *f) {
+static dkho_status predict_samples(filler *f) {
   int64_t *list;
   if (!f->r) return DKHO_OK;
   if (!ARENA_NEW(&f->mem, list, f->samples)) return DKHO_E_MEMORY;
@@ -217,7 +217,7 @@ static void add_to_bundle(bundle *b, int sample, page_layer layer, const float *
   b->of[b->count++].value = value;
 }
 
-static dkho_status gather(filler *f, int field, int complex, arena *mem, bundle *b) {
+static dkho_status gather_bundle(filler *f, int field, int complex, arena *mem, bundle *b) {
   b->rows = dataset_count(f->d, complex, dataset_field(f->d)[field].degree);
   b->channels = dataset_field(f->d)[field].channels;
   if (!ARENA_NEW(mem, b->of, 2 * f->samples)) return DKHO_E_MEMORY;
@@ -251,7 +251,7 @@ static dkho_status put_exact(filler *f, int field, const bundle *b, arena *mem) 
 static dkho_status put_parts(filler *f, int field, int complex, const dec *metric) {
   arena mem = {0};
   bundle b = {0};
-  dkho_status s = gather(f, field, complex, &mem, &b);
+  dkho_status s = gather_bundle(f, field, complex, &mem, &b);
   if (s == DKHO_OK)
     s = dec_decompose(metric, dataset_field(f->d)[field].degree, b.columns, b.u, b.exact, b.harmonic, b.coexact);
   if (s == DKHO_OK) s = put_exact(f, field, &b, &mem);
@@ -288,7 +288,7 @@ static dkho_status add_complex(filler *f, int complex) {
 static dkho_status fill_page(filler *f) {
   if (!ARENA_NEW(&f->mem, f->place, dataset_complexes(f->d))) return DKHO_E_MEMORY;
   TRY(choose_samples(f));
-  TRY(predict(f));
+  TRY(predict_samples(f));
   TRY(add_fields(f));
   TRY(put_values(f));
   for (int i = 0; i < f->samples; i++) {

@@ -95,7 +95,7 @@ dkho_status study_ablation_figure(const study *s, const json_t *result) {
 }
 
 /* Points (parameters, RelL2) of one source on a target; ablations are left to their own figure. */
-static int64_t collect(const json_t *target, const char *source, double *x, double *y, const char **label) {
+static int64_t collect_points(const json_t *target, const char *source, double *x, double *y, const char **label) {
   int64_t n = 0;
   size_t i;
   json_t *row;
@@ -130,7 +130,7 @@ dkho_status study_parameter_figure(const study *s, const json_t *result) {
     int64_t points = 0;
     for (int k = 0; k < 2 && panels < PANELS; k++) {
       struct points *p = &at[2 * panels + k];
-      int64_t n = collect(t, sources[k], p->x, p->y, p->label);
+      int64_t n = collect_points(t, sources[k], p->x, p->y, p->label);
       points += n;
       if (n)
         series[panels][count++] =

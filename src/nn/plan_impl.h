@@ -1,4 +1,4 @@
-/* plan.h: which operations of a tape run for given roots, in which order, and where every buffer lies. Internal to the
+/* plan_impl.h: which operations of a tape run for given roots, in which order, and where every buffer lies. Internal to the
  * engine.
  *
  * Sample operations are put in an order in which row-local operations of one number of rows follow one another wherever
@@ -7,8 +7,8 @@
  * The clock of a sample: run s of n runs forward at time s and backward at time 2n-1-s. A value lives from the time it is
  * made to the last time it is read, a cotangent from its first contribution to the backward of its maker. Buffers whose
  * lives do not meet may share memory. What lives within one run only has room for a chunk of rows. */
-#ifndef NN_PLAN_H
-#define NN_PLAN_H
+#ifndef NN_PLAN_IMPL_H
+#define NN_PLAN_IMPL_H
 
 #include "nn/block.h"
 #include "nn/engine.h"

@@ -1,6 +1,6 @@
-/* hsd.h: the spectral bases of the Hodge spectral network (hsd.c), found when it is recorded. */
-#ifndef MODEL_HSD_H
-#define MODEL_HSD_H
+/* hsd_impl.h: the spectral bases of the Hodge spectral network (hsd.c), found when it is recorded. */
+#ifndef MODEL_HSD_IMPL_H
+#define MODEL_HSD_IMPL_H
 
 #include "model/model.h"
 

@@ -1,6 +1,6 @@
-/* read_vtk.h: what the sources of VTK's legacy format share. */
-#ifndef MESH_READ_VTK_H
-#define MESH_READ_VTK_H
+/* read_vtk_impl.h: what the sources of VTK's legacy format share. */
+#ifndef MESH_READ_VTK_IMPL_H
+#define MESH_READ_VTK_IMPL_H
 
 #include "mesh/raw.h"
 

@@ -1,9 +1,9 @@
-/* blas.h: the Fortran symbols of BLAS and LAPACK that la uses, with gfortran's hidden string lengths. Private
+/* blas_impl.h: the Fortran symbols of BLAS and LAPACK that la uses, with gfortran's hidden string lengths. Private
  * to la. */
-#ifndef LA_BLAS_H
-#define LA_BLAS_H
+#ifndef LA_BLAS_IMPL_H
+#define LA_BLAS_IMPL_H
 
-#include "la/blas_threads.h"
+#include "la/blas_threads_impl.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
-/* read_vtu.h: a DataArray of a .vtu file and how its values are had; the pieces that its sources share. */
-#ifndef MESH_READ_VTU_H
-#define MESH_READ_VTU_H
+/* read_vtu_impl.h: a DataArray of a .vtu file and how its values are had; the pieces that its sources share. */
+#ifndef MESH_READ_VTU_IMPL_H
+#define MESH_READ_VTU_IMPL_H
 
 #include "mesh/raw.h"
 

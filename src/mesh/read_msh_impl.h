@@ -1,6 +1,6 @@
-/* read_msh.h: what the two Gmsh layouts share. */
-#ifndef MESH_READ_MSH_H
-#define MESH_READ_MSH_H
+/* read_msh_impl.h: what the two Gmsh layouts share. */
+#ifndef MESH_READ_MSH_IMPL_H
+#define MESH_READ_MSH_IMPL_H
 
 #include "mesh/ids.h"
 

@@ -1,6 +1,6 @@
-/* read_inp.h: element types of Abaqus and CalculiX. */
-#ifndef MESH_READ_INP_H
-#define MESH_READ_INP_H
+/* read_inp_impl.h: element types of Abaqus and CalculiX. */
+#ifndef MESH_READ_INP_IMPL_H
+#define MESH_READ_INP_IMPL_H
 
 #include "mesh/raw.h"
 

@@ -1,7 +1,7 @@
-/* blas_threads.h: what la asks of BLAS before it calls it, apart from the symbols in blas.h, which other libraries' headers declare
+/* blas_threads_impl.h: what la asks of BLAS before it calls it, apart from the symbols in blas_impl.h, which other libraries' headers declare
  * in their own way. Private to la. */
-#ifndef LA_BLAS_THREADS_H
-#define LA_BLAS_THREADS_H
+#ifndef LA_BLAS_THREADS_IMPL_H
+#define LA_BLAS_THREADS_IMPL_H
 
 #include "base/status.h"
 

@@ -1,7 +1,7 @@
-/* gen_planar.h: what the parts of the planar mesher share: the domain with its boundary points (gen_planar.c), the
+/* gen_planar_impl.h: what the parts of the planar mesher share: the domain with its boundary points (gen_planar.c), the
  * placing of interior points (gen_relax.c) and the triangulation that follows the points about (gen_flip.c). */
-#ifndef MESH_GEN_PLANAR_H
-#define MESH_GEN_PLANAR_H
+#ifndef MESH_GEN_PLANAR_IMPL_H
+#define MESH_GEN_PLANAR_IMPL_H
 
 #include "mesh/generate.h"
 
