@@ -98,7 +98,7 @@ static dkho_status compare_levels(const problem *p, int64_t samples, const char 
       seconds += least;
       if (same) continue;
       TRY(level_solve(&best, s, 1, &unused));
-      TRY(p->carry(now.work, best.c, read));
+      TRY(p->transfer(now.work, best.c, read));
       add_errors(&best, read, error);
     }
     print_level(&now, resolutions[i], samples, seconds, error);
@@ -118,7 +118,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   dkho_status s = problem_find(argv[1], &p);
-  if (s == DKHO_OK && !p->carry) {
+  if (s == DKHO_OK && !p->transfer) {
     fprintf(stderr, "bench_refine: %s cannot be read on other meshes\n", p->name);
     return 2;
   }

@@ -81,19 +81,19 @@ typedef struct table {
   int runs, columns;
   json_t *result[COLUMNS_MAX]; /* owned */
   const char *name[COLUMNS_MAX];
-  json_t *honest; /* of the first run; NULL: not asked for */
+  json_t *references; /* of the first run; NULL: not asked for */
   int paired;
   double pair;
 } table;
 
-static int add_honest(const request *q, table *t) {
+static int add_references(const request *q, table *t) {
   char *text;
   if (dkho_honesty(t->name[0], q->data, q->threads, &text) != DKHO_OK) return failed();
-  t->honest = json_loads(text, 0, NULL);
+  t->references = json_loads(text, 0, NULL);
   dkho_text_free(text);
   json_t *row;
   size_t i;
-  json_array_foreach(json_object_get(t->honest, "rows"), i, row) {
+  json_array_foreach(json_object_get(t->references, "rows"), i, row) {
     keep_wanted(q, json_object_get(row, "metrics"));
     keep_wanted(q, json_object_get(row, "counted"));
     if (t->columns == COLUMNS_MAX) continue;
@@ -187,14 +187,14 @@ static void print_table(const table *t) {
   if (t->paired) printf("%-18s %14.5g\n", "pair", t->pair);
   print_seconds(t, "predict, s", "predict_seconds");
   print_seconds(t, "judge, s", "judge_seconds");
-  if (t->honest) print_cost(json_object_get(t->honest, "cost"));
+  if (t->references) print_cost(json_object_get(t->references, "cost"));
 }
 
 static void print_list(const table *t) {
   json_t *list = json_array();
   for (int r = 0; r < t->runs; r++) {
     if (t->paired) json_object_set_new(t->result[r], "pair", json_real(t->pair));
-    if (t->honest && r == 0) json_object_set(t->result[r], "honest", t->honest);
+    if (t->references && r == 0) json_object_set(t->result[r], "honest", t->references);
     json_array_append(list, t->result[r]);
   }
   char *text = json_dumps(list, JSON_INDENT(2));
@@ -210,7 +210,7 @@ static int fill(const request *q, table *t) {
   if (s == EXIT_DONE && q->pair &&
       dkho_compatibility(t->name[0], t->name[1], q->data, q->split, q->threads, &t->pair) != DKHO_OK)
     s = failed();
-  return s == EXIT_DONE && q->honest ? add_honest(q, t) : s;
+  return s == EXIT_DONE && q->honest ? add_references(q, t) : s;
 }
 
 static int run_eval(int argc, char **argv) {
@@ -240,6 +240,6 @@ static int run_eval(int argc, char **argv) {
   else if (s == EXIT_DONE)
     print_table(&t);
   for (int r = 0; r < t.columns; r++) json_decref(t.result[r]);
-  json_decref(t.honest);
+  json_decref(t.references);
   return s;
 }

@@ -66,7 +66,7 @@ static double carried_error(ready *r, const char *resolution, const char *target
   assert_ok(from.p->solve_one(from.s, from.work, from.block));
   for (int i = 0, j = 0; i < r->p->fields; i++)
     if (r->p->field[i].role != DATA_STATIC) one[j++] = doubles(&from.mem, 3 * r->c->n[1]);
-  assert_ok(r->p->carry(from.work, r->c, one));
+  assert_ok(r->p->transfer(from.work, r->c, one));
   for (int i = 0, j = 0; i < r->p->fields; i++) {
     const data_field *f = &r->p->field[i];
     if (f->role == DATA_STATIC) continue;
@@ -78,7 +78,7 @@ static double carried_error(ready *r, const char *resolution, const char *target
 }
 
 /* Finer meshes are worth more; what needs no averaging comes back to its own mesh as it was. */
-static void test_carry(void **state) {
+static void test_transfer(void **state) {
   (void)state;
   static const struct {
     const problem *p;
@@ -103,7 +103,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_points),
       cmocka_unit_test(test_exact),
-      cmocka_unit_test(test_carry),
+      cmocka_unit_test(test_transfer),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

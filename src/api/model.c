@@ -249,7 +249,7 @@ static dkho_status to_paraview(void *ctx, int complex, int64_t count, const int6
   const complex_view *v;
   double *values;
   TRY(operator_hold(o, complex, &v));
-  dkho_complex shown = {.c = v->own ? v->own : o->parts.c};
+  dkho_complex shown = {.c = v->own ? v->own : o->packed.c};
   dkho_status status = MEM_NEW(values, 3 * n) ? DKHO_OK : DKHO_E_MEMORY;
   for (int64_t i = 0; status == DKHO_OK && i < count && s->written < s->limit; i++) {
     const float *p = prediction + i * n, *y = dataset_value(s->d, o->target, sample[i]);

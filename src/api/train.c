@@ -32,7 +32,7 @@ static dkho_status fit_time(run_config *cfg, const dataset *d, const dkho_train_
   if (minutes == 0 && o->epochs == 0 && strcmp(dataset_info(d)->generator, "dkho import") == 0) minutes = OWN_MINUTES;
   if (minutes == 0) return DKHO_OK;
   TRY(pool_create(&threads, o->threads));
-  dkho_status s = pace_epochs(&cfg->epochs, minutes, d, cfg, threads);
+  dkho_status s = epochs_in_time(&cfg->epochs, minutes, d, cfg, threads);
   pool_free(threads);
   if (s == DKHO_OK) report_log("%lld epochs fit into %g minutes here", (long long)cfg->epochs, minutes);
   return s;

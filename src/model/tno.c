@@ -45,7 +45,7 @@ static var layer_matrix(tape *t, int l, const char *what, int r) {
 }
 
 /* D_r d_{r-1} x_{r-1} (up) or U_r d_rᵀ x_{r+1}: the map where there are fewer simplices. */
-static var carry(const model_view *v, tape *t, int l, int r, int up, const var *x) {
+static var pass_degree(const model_view *v, tape *t, int l, int r, int up, const var *x) {
   int from = up ? r - 1 : r + 1;
   var w = layer_matrix(t, l, up ? "below" : "above", r);
   const sparse *d = v->g->d[up ? r - 1 : r];
@@ -66,8 +66,8 @@ static var tno_layer(const model_setup *s, const model_view *v, tape *t, int l, 
   block_label n;
   var term[4] = {block_affine(t, block_name(n, "layer%d.self%d", l, r), 1, &x[r])};
   int terms = 1;
-  if (r > 0) term[terms++] = carry(v, t, l, r, 1, x);
-  if (r + 1 < s->degrees) term[terms++] = carry(v, t, l, r, 0, x);
+  if (r > 0) term[terms++] = pass_degree(v, t, l, r, 1, x);
+  if (r + 1 < s->degrees) term[terms++] = pass_degree(v, t, l, r, 0, x);
   if (r == s->target && s->harmonic) term[terms++] = harmonic_part(s, v, t, l, x[r]);
   var u = op_fn(t, FN_GELU, op_sum(t, terms, ones, term));
   return block_norm(t, block_name(n, "layer%d.norm%d", l, r), op_axpy(t, 1, x[r], u));

@@ -195,7 +195,7 @@ static dkho_status flow_solve_one(const problem_state *s, void *work, double *co
 }
 
 /* Simpson's rule along edges; circulations are d of that. */
-static dkho_status flow_carry(const void *work, const cx *to, double *const *one) {
+static dkho_status flow_transfer(const void *work, const cx *to, double *const *one) {
   const flow_solver *w = work;
   locator *l;
   TRY(locator_create(&l, w->s->c));
@@ -232,7 +232,7 @@ const problem problem_flow = {
     .close = close_flow,
     .draw_one = flow_draw_one,
     .solve_one = flow_solve_one,
-    .carry = flow_carry,
+    .transfer = flow_transfer,
     .demo =
         &(const problem_demo){.target = "u",
                               .task =

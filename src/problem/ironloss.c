@@ -144,7 +144,7 @@ static dkho_status ironloss_solve_one(const problem_state *s, void *work, double
   return DKHO_OK;
 }
 
-static dkho_status ironloss_carry(const void *work, const cx *to, double *const *one) {
+static dkho_status ironloss_transfer(const void *work, const cx *to, double *const *one) {
   const iron *w = work;
   arena mem = {0};
   double *peak, *loss;
@@ -176,7 +176,7 @@ const problem problem_ironloss = {
     .close = iron_close,
     .draw_one = ironloss_draw_one,
     .solve_one = ironloss_solve_one,
-    .carry = ironloss_carry,
+    .transfer = ironloss_transfer,
     .demo = &(const problem_demo){.target = "loss",
                                   .task = "waves of currents, saturation -> iron losses over a cycle, nonlinear",
                                   .model = "dkho-x",

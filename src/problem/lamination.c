@@ -87,7 +87,7 @@ static dkho_status lamination_solve_one(const problem_state *s, void *work, doub
   return DKHO_OK;
 }
 
-static dkho_status lamination_carry(const void *work, const cx *to, double *const *one) {
+static dkho_status lamination_transfer(const void *work, const cx *to, double *const *one) {
   const iron *w = work;
   arena mem = {0};
   double *density, *energy;
@@ -122,7 +122,7 @@ const problem problem_lamination = {
     .close = iron_close,
     .draw_one = lamination_draw_one,
     .solve_one = lamination_solve_one,
-    .carry = lamination_carry,
+    .transfer = lamination_transfer,
     .demo =
         &(const problem_demo){
             .target = "H", .task = "currents and saturation -> field strength on the edges; saturable iron, nonlinear"},

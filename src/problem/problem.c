@@ -100,13 +100,13 @@ void problem_fill_holes(const cx *c, int holes, double *out) {
     for (int j = 0; j < holes; j++) out[holes * i + j] = c->label[0][i] == 2 + j;
 }
 
-void problem_parts_free(problem_parts *t) {
+void problem_statics_free(problem_statics *t) {
   for (int i = 0; i < PROBLEM_FIELDS_MAX; i++) mem_free(t->fixed[i]);
   for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&t->harmonic[k]);
-  *t = (problem_parts){0};
+  *t = (problem_statics){0};
 }
 
-static dkho_status fill_statics(problem_parts *t, const problem *p, const cx *c, const problem_state *s,
+static dkho_status fill_statics(problem_statics *t, const problem *p, const cx *c, const problem_state *s,
                                 const dec_basis *modes) {
   for (int i = 0; i < p->fields; i++) {
     const data_field *f = &p->field[i];
@@ -120,9 +120,9 @@ static dkho_status fill_statics(problem_parts *t, const problem *p, const cx *c,
   return DKHO_OK;
 }
 
-dkho_status problem_parts_make(problem_parts *t, const problem *p, const cx *c, const problem_state *s) {
+dkho_status problem_statics_make(problem_statics *t, const problem *p, const cx *c, const problem_state *s) {
   dec_bases bases;
-  *t = (problem_parts){0};
+  *t = (problem_statics){0};
   report_progress("spectra", 0, 1, NULL);
   TRY(dec_bases_find(&bases, c, DEC_UNIT, c->dim < 2 ? c->dim : 2, PROBLEM_MODES));
   report_progress("spectra", 1, 1, NULL);
@@ -130,11 +130,11 @@ dkho_status problem_parts_make(problem_parts *t, const problem *p, const cx *c, 
   memset(bases.harmonic, 0, sizeof bases.harmonic);
   dkho_status st = fill_statics(t, p, c, s, bases.spectral);
   dec_bases_free(&bases);
-  if (st != DKHO_OK) problem_parts_free(t);
+  if (st != DKHO_OK) problem_statics_free(t);
   return st;
 }
 
-static dkho_status put_parts(dataset_writer *w, const problem *p, const problem_parts *t) {
+static dkho_status put_fixed_arrays(dataset_writer *w, const problem *p, const problem_statics *t) {
   for (int k = 0; k < CX_DEGREES; k++)
     if (t->harmonic[k].count) TRY(dataset_put_harmonic(w, 0, k, t->harmonic[k].count, t->harmonic[k].vec));
   for (int i = 0; i < p->fields; i++)
@@ -143,10 +143,10 @@ static dkho_status put_parts(dataset_writer *w, const problem *p, const problem_
 }
 
 static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c, const problem_state *s) {
-  problem_parts t;
-  TRY(problem_parts_make(&t, p, c, s));
-  dkho_status st = put_parts(w, p, &t);
-  problem_parts_free(&t);
+  problem_statics t;
+  TRY(problem_statics_make(&t, p, c, s));
+  dkho_status st = put_fixed_arrays(w, p, &t);
+  problem_statics_free(&t);
   return st;
 }
 

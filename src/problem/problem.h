@@ -118,7 +118,7 @@ typedef struct problem {
   dkho_status (*solve_one)(const problem_state *s, void *work, double *const *one);
   /* The targets of the sample that `work` solved last, read off its continuous fields on another complex of the same domain, as
    * well as they allow: what a coarser mesh is worth. */
-  dkho_status (*carry)(const void *work, const cx *to, double *const *one);
+  dkho_status (*transfer)(const void *work, const cx *to, double *const *one);
 
   /* How studies treat it; NULL or 0 where there is nothing to say. */
   const char *metrics;         /* the list of metrics (run/metrics.h) that files call by the problem's name */
@@ -157,12 +157,12 @@ dkho_status problem_find(const char *name, const problem **out);
 int problem_target(const problem *p, int k);
 
 /* What a data set keeps of a complex beside it: static arrays by field (NULL for the others), harmonic bases by degree. */
-typedef struct problem_parts {
+typedef struct problem_statics {
   double *fixed[PROBLEM_FIELDS_MAX];
   dec_basis harmonic[CX_DEGREES];
-} problem_parts;
-dkho_status problem_parts_make(problem_parts *out, const problem *p, const cx *c, const problem_state *s);
-void problem_parts_free(problem_parts *t);
+} problem_statics;
+dkho_status problem_statics_make(problem_statics *out, const problem *p, const cx *c, const problem_state *s);
+void problem_statics_free(problem_statics *t);
 
 /* prepare() for a complex that may come from a file: one of another kind is refused. */
 dkho_status problem_prepare(problem_state **out, const problem *p, const cx *c, uint64_t seed);

@@ -163,7 +163,7 @@ static dkho_status wells_solve_one(const problem_state *s, void *work, double *c
   return DKHO_OK;
 }
 
-static dkho_status wells_carry(const void *work, const cx *to, double *const *one) {
+static dkho_status wells_transfer(const void *work, const cx *to, double *const *one) {
   const well_solver *w = work;
   locator *l;
   TRY(locator_create(&l, w->s->c));
@@ -188,7 +188,7 @@ const problem problem_wells = {
     .close = close_wells,
     .draw_one = wells_draw_one,
     .solve_one = wells_solve_one,
-    .carry = wells_carry,
+    .transfer = wells_transfer,
     .demo = &(const problem_demo){.target = "p",
                                   .task = "permeability and well pressures -> pressure; Darcy-Forchheimer, nonlinear"},
 };

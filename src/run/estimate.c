@@ -69,7 +69,7 @@ double estimate_run(double seconds, int64_t epochs, int64_t trains, int64_t vals
   return (double)epochs * seconds * ((double)trains + (double)vals / 3);
 }
 
-dkho_status pace_epochs(int64_t *epochs, double minutes, const dataset *d, const run_config *cfg, pool *threads) {
+dkho_status epochs_in_time(int64_t *epochs, double minutes, const dataset *d, const run_config *cfg, pool *threads) {
   double seconds;
   int64_t trains, vals;
   dataset_split(d, DATA_TRAIN, &trains);

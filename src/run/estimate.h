@@ -11,6 +11,6 @@ dkho_status estimate_step(double *seconds, const dataset *d, const run_config *c
  * step. */
 double estimate_run(double seconds, int64_t epochs, int64_t trains, int64_t vals);
 /* As many epochs as fit into so many minutes here, one at least. */
-dkho_status pace_epochs(int64_t *epochs, double minutes, const dataset *d, const run_config *cfg, pool *threads);
+dkho_status epochs_in_time(int64_t *epochs, double minutes, const dataset *d, const run_config *cfg, pool *threads);
 
 #endif

@@ -15,7 +15,7 @@ void operator_free(neural_operator *o) {
   params_free(o->p);
   mem_free(o->value);
   st_close(o->own_source);
-  packed_free(&o->parts);
+  packed_free(&o->packed);
   arena_free(&o->mem);
   mem_free(o);
 }
@@ -133,7 +133,7 @@ static int keeps_bases(const neural_operator *o) {
   return o->setup.metric == DEC_HODGE && o->setup.harmonic;
 }
 
-static dkho_status declare_parts(const neural_operator *o, st_writer *w) {
+static dkho_status declare_operator(const neural_operator *o, st_writer *w) {
   for (int i = 0; i < st_count(o->source); i++) {
     const st_tensor *t = st_at(o->source, i);
     if (belongs(t->name)) TRY(st_declare(w, t->name, t->dtype, t->rank, t->shape));
@@ -162,7 +162,7 @@ static dkho_status write_basis(const neural_operator *o, int i, st_writer *w) {
   return s;
 }
 
-static dkho_status write_parts(const neural_operator *o, st_writer *w, const real *weights) {
+static dkho_status write_operator(const neural_operator *o, st_writer *w, const real *weights) {
   for (int i = 0; i < st_count(o->source); i++) {
     const st_tensor *t = st_at(o->source, i);
     if (belongs(t->name)) TRY(st_write(w, t->data, (size_t)t->count * st_dtype_size(t->dtype)));
@@ -192,9 +192,9 @@ static dkho_status put_metas(const neural_operator *o, const char *training, con
 dkho_status operator_save(const neural_operator *o, const real *weights, const char *path, int force) {
   st_writer *w = NULL;
   TRY(st_create(&w, path, force));
-  dkho_status s = put_metas(o, o->training, o->parts.fixed ? st_meta(o->source, "dkho.topology") : NULL, w);
-  if (s == DKHO_OK) s = declare_parts(o, w);
-  if (s == DKHO_OK) s = write_parts(o, w, weights ? weights : o->value);
+  dkho_status s = put_metas(o, o->training, o->packed.fixed ? st_meta(o->source, "dkho.topology") : NULL, w);
+  if (s == DKHO_OK) s = declare_operator(o, w);
+  if (s == DKHO_OK) s = write_operator(o, w, weights ? weights : o->value);
   if (s == DKHO_OK) return st_commit(w);
   st_abort(w);
   return s;
@@ -202,7 +202,7 @@ dkho_status operator_save(const neural_operator *o, const real *weights, const c
 
 dkho_status operator_pack(const neural_operator *o, const char *training, const char *path, int force) {
   char topology[33];
-  if (o->parts.fixed || o->complexes != 1)
+  if (o->packed.fixed || o->complexes != 1)
     return fail(DKHO_E_INPUT, "a model file is packed from a self-contained one, on one complex");
   packed_topology(o->first->c, topology);
   st_writer *w = NULL;
@@ -250,14 +250,14 @@ static dkho_status rebuild(neural_operator *o, packed_maker maker, const char *t
   if (!hash) return DKHO_E_MEMORY;
   if (!maker || o->spec.complexes != 1)
     return fail(DKHO_E_INPUT, "is a packed model, which cannot be used here (%d complexes)", o->spec.complexes);
-  TRY(maker(&o->spec, &o->parts));
-  packed_topology(o->parts.c, hex);
+  TRY(maker(&o->spec, &o->packed));
+  packed_topology(o->packed.c, hex);
   if (strcmp(hex, topology) != 0)
     return fail(DKHO_E_INPUT,
                 "the mesh of '%s' made here (topology %s) is not the one the model was trained on (%.40s)",
                 o->spec.info.problem, hex, topology);
-  TRY(packed_verify(&o->parts, &o->spec, o->source));
-  data_mesh_hash(o->parts.c, hash); /* that of data sets made here, should the last bits of positions differ */
+  TRY(packed_verify(&o->packed, &o->spec, o->source));
+  data_mesh_hash(o->packed.c, hash); /* that of data sets made here, should the last bits of positions differ */
   o->spec.mesh_hash[0] = hash;
   return DKHO_OK;
 }

@@ -43,7 +43,7 @@ dkho_status view_basis(const neural_operator *o, const complex_view *v, dec_basi
   int k = operator_target(o)->degree, unit = o->setup.metric == DEC_UNIT;
   char name[64];
   snprintf(name, sizeof name, "c%d/%s%d", v->complex, unit ? "harmonic" : "hodge_harmonic", k);
-  if (o->parts.harmonic[k].count && unit) return copy_basis(b, &o->parts.harmonic[k]);
+  if (o->packed.harmonic[k].count && unit) return copy_basis(b, &o->packed.harmonic[k]);
   const st_tensor *t = st_find(o->source, name);
   if (!t) return dec_harmonic(v->metric, k, b);
   int64_t n = v->c->n[k];
@@ -73,8 +73,8 @@ static dkho_status view_features(const neural_operator *o, complex_view *v) {
   for (int f = 0; s == DKHO_OK && f < o->spec.fields; f++) {
     const data_field *field = &o->spec.field[f];
     if (field->role != DATA_STATIC) continue;
-    if (o->parts.fixed) {
-      array[f] = o->parts.fixed[f];
+    if (o->packed.fixed) {
+      array[f] = o->packed.fixed[f];
       continue;
     }
     char name[ST_NAME_MAX + 1];
@@ -95,8 +95,8 @@ static dkho_status view_features(const neural_operator *o, complex_view *v) {
 /* The complex: the data set's first, the one made again for a packed file, or read from the file. */
 static dkho_status view_complex(const neural_operator *o, complex_view *v) {
   char prefix[32];
-  if (o->parts.c || (o->d && v->complex == 0)) {
-    v->c = o->d ? dataset_cx(o->d, 0) : o->parts.c;
+  if (o->packed.c || (o->d && v->complex == 0)) {
+    v->c = o->d ? dataset_cx(o->d, 0) : o->packed.c;
     return DKHO_OK;
   }
   snprintf(prefix, sizeof prefix, "c%d/", v->complex);
@@ -264,8 +264,8 @@ void operator_release(const neural_operator *shared, const complex_view *held) {
 }
 
 dkho_status view_check_complexes(neural_operator *o, int *dim) {
-  if (o->parts.c) {
-    *dim = o->parts.c->dim;
+  if (o->packed.c) {
+    *dim = o->packed.c->dim;
     return DKHO_OK;
   }
   for (int i = 0; i < o->complexes; i++) {

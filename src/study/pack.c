@@ -27,7 +27,7 @@ static dkho_status origin(const data_info *info, const problem **p, char resolut
 }
 
 /* Moves the arrays of a benchmark to the fields of a description, which may be in another order. */
-static dkho_status assign(const problem *p, problem_parts *made, const data_spec *spec, packed_geometry *out) {
+static dkho_status assign(const problem *p, problem_statics *made, const data_spec *spec, packed_geometry *out) {
   if (!MEM_NEW(out->fixed, spec->fields)) return DKHO_E_MEMORY;
   out->fields = spec->fields;
   for (int i = 0; i < spec->fields; i++) {
@@ -51,15 +51,15 @@ dkho_status pack_rebuild(const data_spec *spec, packed_geometry *out) {
   const problem *p;
   char resolution[16];
   problem_state *state = NULL;
-  problem_parts made = {0};
+  problem_statics made = {0};
   TRY(origin(&spec->info, &p, resolution));
   dkho_status s;
   TRY_GOTO(p->build(&out->c, resolution));
   TRY_GOTO(problem_prepare(&state, p, out->c, spec->info.seed));
-  TRY_GOTO(problem_parts_make(&made, p, out->c, state));
+  TRY_GOTO(problem_statics_make(&made, p, out->c, state));
   s = assign(p, &made, spec, out);
 done:
-  problem_parts_free(&made);
+  problem_statics_free(&made);
   p->release(state);
   return s;
 }

@@ -248,7 +248,7 @@ static dkho_status put_exact(filler *f, int field, const bundle *b, arena *mem) 
   return DKHO_OK;
 }
 
-static dkho_status put_parts(filler *f, int field, int complex, const dec *metric) {
+static dkho_status put_hodge_parts(filler *f, int field, int complex, const dec *metric) {
   arena mem = {0};
   bundle b = {0};
   dkho_status s = gather_bundle(f, field, complex, &mem, &b);
@@ -271,7 +271,7 @@ static dkho_status put_complex(filler *f, int complex, const cx *c) {
   dkho_status s = DKHO_OK;
   for (int i = 0; s == DKHO_OK && i < dataset_fields(f->d); i++) {
     int k = dataset_field(f->d)[i].degree;
-    if (is_shown(f, i) && splits_well(c, k) && betti[k] <= PAGES_HARMONIC) s = put_parts(f, i, complex, metric);
+    if (is_shown(f, i) && splits_well(c, k) && betti[k] <= PAGES_HARMONIC) s = put_hodge_parts(f, i, complex, metric);
   }
   dec_free(metric);
   return s;
