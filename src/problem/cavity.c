@@ -285,7 +285,8 @@ static void add_multipoles(const problem_state *s, rng *r, const double weight[3
   for (int a = 0; a < 3; a++) e2[a] /= sqrt(size);
   for (int64_t i = 0; i < c->n[0]; i++) {
     const double *x = c->x + 3 * i;
-    double radius = s->radius[i], a = inner_window(radius), c1 = vec3_dot(x, e1) / radius, c2 = vec3_dot(x, e2) / radius;
+    double radius = s->radius[i], a = inner_window(radius), c1 = vec3_dot(x, e1) / radius,
+           c2 = vec3_dot(x, e2) / radius;
     f[i] += weight[0] * q * a + weight[1] * p * a * vec3_dot(x, e) / radius;
     f[i] += weight[2] * h * ((3 * c1 * c1 - 1) + c1 * c2) * (a + 0.3 * outer_window(radius));
   }

@@ -15,7 +15,8 @@ static double project_on_triangle(const cx *c, const int32_t *v, const double p[
   const double *a = c->x + 3 * v[0], *b = c->x + 3 * v[1], *e = c->x + 3 * v[2];
   double u[3], t[3], r[3], sum = 0, distance = 0;
   for (int i = 0; i < 3; i++) u[i] = b[i] - a[i], t[i] = e[i] - a[i], r[i] = p[i] - a[i];
-  double uu = vec3_dot(u, u), ut = vec3_dot(u, t), tt = vec3_dot(t, t), ru = vec3_dot(r, u), rt = vec3_dot(r, t), det = uu * tt - ut * ut;
+  double uu = vec3_dot(u, u), ut = vec3_dot(u, t), tt = vec3_dot(t, t), ru = vec3_dot(r, u), rt = vec3_dot(r, t),
+         det = uu * tt - ut * ut;
   w[1] = (tt * ru - ut * rt) / det;
   w[2] = (uu * rt - ut * ru) / det;
   w[0] = 1 - w[1] - w[2];
