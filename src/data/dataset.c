@@ -132,6 +132,7 @@ static dkho_status load_complexes(dataset *d) {
   return DKHO_OK;
 }
 
+/* A mapped field of complex ci: globals total × channels, statics n × channels, both double; cochains samples × n × channels, float. */
 static dkho_status load_field(dataset *d, int ci, int i) {
   const data_field *f = &d->spec.field[i];
   char name[ST_NAME_MAX + 1];
@@ -163,6 +164,7 @@ static dkho_status load_fields(dataset *d) {
   return ARENA_NEW(&d->mem, d->proven, fields * (size_t)d->total + 1) ? DKHO_OK : DKHO_E_MEMORY;
 }
 
+/* Bases that the file has, n × count by rows, and whether every complex has as many as the first where a recipe needs them. */
 static dkho_status load_harmonic(dataset *d) {
   if (!ARENA_NEW(&d->mem, d->harmonic, d->spec.complexes * CX_DEGREES)) return DKHO_E_MEMORY;
   for (int ci = 0; ci < d->spec.complexes; ci++)
@@ -187,6 +189,7 @@ static dkho_status load_harmonic(dataset *d) {
   return DKHO_OK;
 }
 
+/* Sample numbers of each split, mapped; checked to be in range and in one split only. */
 static dkho_status load_splits(dataset *d) {
   for (data_split s = 0; s < DATA_SPLITS; s++) {
     char name[ST_NAME_MAX + 1];
@@ -200,6 +203,7 @@ static dkho_status load_splits(dataset *d) {
   return data_check_splits(st_path(d->file), d->total, d->splits, d->split);
 }
 
+/* The file in the order of trust: kind, description, complexes, then what the description says of both. */
 static dkho_status load(dataset *d, const char *path) {
   const char *kind, *text;
   TRY(st_open(&d->file, path));

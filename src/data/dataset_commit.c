@@ -36,6 +36,8 @@ static void gather_moments(const dataset_writer *w, int field, data_split split,
   }
 }
 
+/* x ↦ (x - shift)/scale, over the training split (and validation where the rule says so): max|x| + eps, or the root mean square about the
+ * shift + eps, in two passes. */
 static void find_scaling(const dataset_writer *w, int field) {
   data_field *f = &w->spec.field[field];
   if (f->rule == DATA_SCALE_NONE) return;
@@ -52,6 +54,7 @@ static void find_scaling(const dataset_writer *w, int field) {
   f->scale = sqrt(second.sum / (double)second.count) + f->eps;
 }
 
+/* Names, types and shapes, in the order in which emit gives the bytes. */
 static dkho_status declare_tensors(const dataset_writer *w, st_writer *o) {
   char name[ST_NAME_MAX + 1];
   for (int ci = 0; ci < w->spec.complexes; ci++) {
@@ -85,6 +88,7 @@ static dkho_status declare_tensors(const dataset_writer *w, st_writer *o) {
   return DKHO_OK;
 }
 
+/* The bytes of declare_tensors. Samples come from the spool files, where those of a field lie in one piece. */
 static dkho_status emit(const dataset_writer *w, st_writer *o) {
   for (int ci = 0; ci < w->spec.complexes; ci++) {
     const data_part *p = &w->part[ci];
@@ -109,6 +113,7 @@ static dkho_status emit(const dataset_writer *w, st_writer *o) {
   return DKHO_OK;
 }
 
+/* What must be there before a file may be made, and the scaling of every field. */
 static dkho_status complete(dataset_writer *w) {
   if (w->total == 0) return fail(DKHO_E_INPUT, "%s: a data set needs samples", w->path);
   for (int ci = 0; ci < w->spec.complexes; ci++)

@@ -31,6 +31,7 @@ static dkho_status copy_text(arena *a, const char *from, const char **to) {
   return *to ? DKHO_OK : DKHO_E_MEMORY;
 }
 
+/* Texts are copied; parameters have to be a JSON object. */
 static dkho_status copy_info(dataset_writer *w, const data_info *info) {
   data_info *own = &w->spec.info;
   json_t *params = json_loads(info->params, JSON_REJECT_DUPLICATES, NULL);

@@ -162,6 +162,7 @@ static void heat_step(const feat_prep *p, int64_t n0, int ch, real a, const real
   for (int q = 0; q < ch && n0 % FEAT_SLICE; q++) heat_slice(p, whole, (int)(n0 % FEAT_SLICE), ch, a, v + q, next + q);
 }
 
+/* y: n0 × (steps·ch), states after step[0] < step[1] < …; behind it two states of n0 × ch that take turns. */
 static void eval_heat(const feat_run *r, const feat_node *n, const real *x, real *y) {
   int ch = r->g->node[n->arg[0]].channels;
   int64_t n0 = r->c->n[0];
@@ -252,6 +253,7 @@ static void sum_moments(const summed *t, int q, real *y) {
   }
 }
 
+/* Per channel: Σ w x, moments about positions, or √max(Σ w (x - centre)² + num[0], num[1]). */
 static void eval_summary(const feat_node *n, const summed *t, real *y) {
   for (int q = 0; q < t->ch; q++) {
     if (n->op == OP_AVERAGE) {

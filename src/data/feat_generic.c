@@ -24,6 +24,7 @@ static const char *text(builder *b, const char *fmt, va_list args) {
 
 static void row(builder *b, int degree, feat_group group, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* Adds a row unless its degree is not used; the first failure stays in b->status. */
 static void row(builder *b, int degree, feat_group group, const char *name, const char *fmt, ...) {
   va_list args;
   if (b->status != DKHO_OK || degree > b->top) return;
@@ -41,6 +42,7 @@ static void row(builder *b, int degree, feat_group group, const char *name, cons
 
 static const char *add_summary(builder *b, const char *prefix, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* Adds the summary PREFIX_NAME and gives its name back; "" after a failure. */
 static const char *add_summary(builder *b, const char *prefix, const char *name, const char *fmt, ...) {
   va_list args;
   char full[2 * DATA_NAME_MAX];
@@ -65,6 +67,7 @@ static int is_named(const data_field *f, const char *word) {
   return f->role == DATA_STATIC && strncmp(f->name, word, n) == 0 && f->name[n] == '0' + f->degree && !f->name[n + 1];
 }
 
+/* What an input says of each degree by d, its adjoint, means and integrals. */
 static void native_rows(builder *b, const data_field *f) {
   const char *u = f->name;
   if (f->role == DATA_GLOBAL) {
@@ -82,6 +85,7 @@ static void native_rows(builder *b, const data_field *f) {
   }
 }
 
+/* A static where it lives; of vertices, but for positions and labels, its means on higher simplices too. */
 static void static_rows(builder *b, const data_field *f) {
   const char *u = f->name;
   if (f->role != DATA_STATIC || strcmp(u, "weight") == 0) return;
@@ -104,6 +108,7 @@ static void heat_rows(builder *b, const data_field *f, double step) {
   for (int k = 2; k <= b->top; k++) row(b, k, FEAT_DIFFUSION, f->name, "integral(%s, %d)", heat, k);
 }
 
+/* Mean, root mean square and (moments) first moments of an input, told to every simplex. */
 static void summary_rows(builder *b, const data_field *f, const char *weight, int moments) {
   const char *u = f->name, *parts[3] = {NULL};
   if (f->role != DATA_INPUT) return;

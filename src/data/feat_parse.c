@@ -104,6 +104,7 @@ static dkho_status require_rule(const parser *p, int ok, const char *rule) {
   return ok ? DKHO_OK : fail(DKHO_E_INPUT, "expression \"%.200s\": %s", p->text, rule);
 }
 
+/* columns(name, first, count), or modes(name), whose width the caller of the compiler decides. */
 static dkho_status shape_columns(parser *p, feat_node *n, const feat_node *a, const value *v, int count) {
   TRY(require_rule(p, a->op == OP_STATIC, "columns() and modes() take the name of a static array"));
   if (count == 3) {
@@ -143,6 +144,7 @@ static dkho_status shape_flux(parser *p, feat_node *n, const feat_node *a, const
   return DKHO_OK;
 }
 
+/* heat(e, a, n1, …): channels of e times the number of counts. */
 static dkho_status shape_heat(parser *p, feat_node *n, const feat_node *a, const value *v, int count) {
   TRY(require_rule(p, a->degree == 0 && p->g->dim >= 1, "heat() takes a vertex field of a complex with edges"));
   TRY(require_rule(p, isfinite(v[1].number) && v[1].number > 0, "the step of heat() must be positive"));
@@ -185,6 +187,8 @@ static dkho_status weight(parser *p, const feat_node *a, const value *v, int *ou
   return DKHO_OK;
 }
 
+/* average, rms, centred_rms, moment: numbers of a sample, so degree -1. Arguments: field, weight, then additions and floors, or the static
+ * array of a moment. */
 static dkho_status shape_summary(parser *p, feat_node *n, const feat_node *a, const value *v, int count) {
   TRY(require_rule(p, a->degree >= 0, "a summary is taken of a cochain"));
   feat_node field = *a; /* weight() may move the nodes' list on, not away; a copy is simpler to trust */
@@ -228,6 +232,7 @@ static const struct {
            {"rms", "ew??", OP_RMS},
            {"centred_rms", "ew??", OP_CENTRED_RMS}};
 
+/* A signature has a letter per argument: e expression, n number, w either; ? an optional one, + any number of the last. */
 static dkho_status match(const parser *p, const char *name, const char *signature, const value *v, int count) {
   int least = 0, most = 0;
   for (const char *s = signature; *s; s++) {
@@ -246,6 +251,7 @@ static dkho_status match(const parser *p, const char *name, const char *signatur
   return DKHO_OK;
 }
 
+/* The node of operation `which` on its arguments: degree, channels, whether it is constant. Equal nodes are one node. */
 static dkho_status apply(parser *p, size_t which, const value *v, int count, value *out) {
   TRY(match(p, ops[which].name, ops[which].signature, v, count));
   feat_op op = ops[which].op;
@@ -426,6 +432,7 @@ static dkho_status sees_row(feat_graph *g, const char *reader, int i, const char
   return DKHO_OK;
 }
 
+/* Output i of the graph: a node of the row's degree, or a broadcast of summaries; columns are counted as they come. */
 static dkho_status compile_row(feat_graph *g, int i, const char *expr) {
   const feat_row *row = &g->table->row[i];
   feat_out *o = &g->out[g->outs];
@@ -454,6 +461,7 @@ static dkho_status compile_row(feat_graph *g, int i, const char *expr) {
   return DKHO_OK;
 }
 
+/* Entry i of the summary vector, behind those before it. */
 static dkho_status compile_summary(feat_graph *g, int i) {
   const feat_summary *s = &g->table->summary[i];
   for (int j = 0; j < i; j++)

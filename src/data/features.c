@@ -67,6 +67,8 @@ static feat_class class_of(const feat_graph *g, const feat_out *o) {
   return g->node[o->node].constant ? FEAT_CLASS_STATIC : FEAT_CLASS_SAMPLE;
 }
 
+/* Columns of each degree in the order of the rows, each with its class (static, of the sample, of the whole sample) and its place among those
+ * of its class: models treat the classes apart. */
 static dkho_status lay_columns(features *f) {
   for (int i = 0; i < f->g.outs; i++) {
     const feat_out *o = &f->g.out[i];
@@ -112,6 +114,7 @@ static dkho_status check_weight(const features *f, const feat_node *n, const rea
   return fail(DKHO_E_INPUT, "weight %s: the sum is %g, expected a positive one", name, total);
 }
 
+/* Places of all nodes: constants in one array, evaluated here once; the others in the scratch of an evaluation, f->work reals. */
 static dkho_status make_constants(features *f, const double *const *array) {
   size_t total = 0;
   for (int i = 0; i < f->g.nodes; i++) {
@@ -141,6 +144,7 @@ static void copy_columns(int64_t n, int width, const real *from, real *to, int s
       for (int j = 0; j < width; j++) to[j] = *from++;
 }
 
+/* The static columns of each degree side by side, n × class_width. */
 static dkho_status make_fixed(features *f) {
   for (int k = 0; k < CX_DEGREES; k++) {
     size_t size = k <= f->c->dim ? (size_t)f->c->n[k] * (size_t)f->class_width[k][FEAT_CLASS_STATIC] : 0;

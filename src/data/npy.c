@@ -37,6 +37,7 @@ static dkho_status quoted(cursor *c, const char **from, int *length) {
   return DKHO_OK;
 }
 
+/* Type texts of the four types, little-endian; nothing else is converted in silence. */
 static dkho_status descr(cursor *c, npy *a) {
   static const struct {
     const char *text;
@@ -73,6 +74,7 @@ static dkho_status parse_extent(cursor *c, uint64_t *out) {
   return c->at == from ? bad_header(c, "'shape': expected a number") : DKHO_OK;
 }
 
+/* A tuple of Python: (), (n,), (n, m), with a comma at the end or without. */
 static dkho_status shape(cursor *c, npy *a) {
   if (!take_text(c, "(")) return bad_header(c, "'shape': expected (");
   while (!take_text(c, ")")) {
@@ -86,6 +88,7 @@ static dkho_status shape(cursor *c, npy *a) {
   return DKHO_OK;
 }
 
+/* The header's dictionary of Python: three keys, each once, in any order. */
 static dkho_status dictionary(cursor *c, npy *a) {
   static const char *const keys[] = {"descr", "fortran_order", "shape"};
   int seen[3] = {0};

@@ -56,6 +56,7 @@ static void read_wide(const unsigned char *extra, uint64_t length, npz_member *m
   }
 }
 
+/* What the directory says against the bytes that are there; deflate cannot pack more than RATIO_MAX to one. */
 static dkho_status check_member(const npz *z, const npz_member *m) {
   if (m->method != 0 && m->method != 8)
     return fail(DKHO_E_FORMAT, "%s: %s: compression method %d, expected 0 (stored) or 8 (deflated)", z->path, m->name,
@@ -132,6 +133,7 @@ static dkho_status find_bytes(const npz *z, const npz_member *m, const unsigned 
   return DKHO_OK;
 }
 
+/* to: m->size bytes. Raw deflate, in one go. */
 static dkho_status inflate_member(const npz *z, const npz_member *m, const unsigned char *from, void *to) {
   z_stream s = {0};
   union {

@@ -171,6 +171,7 @@ done:
   return s;
 }
 
+/* Rules for one field, against those before it: also for fields that programs declare, so an input error. */
 static dkho_status check_field(const data_spec *s, int i, int dim) {
   const data_field *f = &s->field[i];
   size_t length = strlen(f->name);
@@ -198,6 +199,7 @@ static dkho_status check_field(const data_spec *s, int i, int dim) {
   return DKHO_OK;
 }
 
+/* A recipe trains an existing target, one each, by numbers that can be used. */
 static dkho_status check_recipe(const data_spec *s, int i) {
   const data_recipe *r = &s->recipe[i];
   int found = 0;

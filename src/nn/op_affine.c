@@ -10,6 +10,7 @@ typedef struct {
   int n, bias;
 } affine_attr;
 
+/* y = Σ_i x_i W_i + b for the rows r0 … r1-1; the W_i stand below one another in one tensor. */
 static void affine_rows(const op *o, const lane *l, int64_t r0, int64_t r1) {
   const affine_attr *a = o->attr;
   kern_term term[TERMS];

@@ -58,6 +58,8 @@ static void pooled(int64_t count, const op *o, const lane *l, int64_t c, double 
     *square += (double)m[ch + c] + n * ((double)m[c] - *mean) * ((double)m[c] - *mean);
   }
 }
+/* Per channel over all rows of all samples: y_0 = mean, y_1 = (var + eps)^(-1/2). Running statistics move by MOMENTUM towards mean and the
+ * unbiased variance; they are state, so what is added goes where gradients go. */
 static void pool_forward(const op *o, int64_t count, const lane *l) {
   double all = (double)(count * *(const int64_t *)o->attr), mean, square;
   for (int64_t c = 0; c < op_out(o, l, 0)->cols; c++) {

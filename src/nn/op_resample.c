@@ -17,6 +17,8 @@ typedef struct {
   real weight[8], slope[8][3];
 } stencil;
 
+/* The 2^dim grid points round `at` in [0, 1]^dim with their multilinear weights Π (1 - f_a or f_a), and with slopes ∂weight/∂at. Points
+ * outside are moved to the border. */
 static void find_stencil(int dim, int points, const real *at, int slopes, stencil *s) {
   int64_t low[3];
   real part[3][2]; /* 1 - fraction, fraction */

@@ -93,6 +93,7 @@ static void concat_rows(const op *o, const lane *l, int64_t r0, int64_t r1) {
     y += width;
   }
 }
+/* g_x_i = its columns of g_y. */
 static void concat_rows_back(const op *o, const lane *l, int64_t r0, int64_t r1, real *partial) {
   int64_t cols = op_out(o, l, 0)->cols;
   const real *gy = row_gy(o, l, 0, r0);

@@ -110,6 +110,8 @@ static void fill_axis(spectral *s) {
     }
 }
 
+/* The last axis, whose input is real: rows cos and -sin of its kept frequencies, and back with weight 2 for those that stand for their
+ * conjugates too, over the number of cells. */
 static void fill_end(spectral *s) {
   int g = s->points, k = s->last;
   for (int i = 0; i < k; i++) {
@@ -124,6 +126,7 @@ static void fill_end(spectral *s) {
   }
 }
 
+/* Which block of weights mode q uses: the published layout has a block for every sign of the leading frequencies, modes^dim weights each. */
 static void fill_slots(spectral *s) {
   int m = s->modes;
   for (int64_t q = 0; q < s->kept; q++) {

@@ -23,6 +23,7 @@ void params_free(params *p) {
   mem_free(p);
 }
 
+/* 1, or 0 with p->status set: a table that failed stays usable, and says so at its end. */
 static int room_for_one(params *p) {
   if (p->count < p->capacity) return 1;
   int more = p->capacity ? 2 * p->capacity : 64;

@@ -9,6 +9,7 @@ static int64_t padded(const tape_var *v) {
   return (v->rows * v->cols + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
 }
 
+/* All places -1: nowhere yet. */
 static dkho_status take_arrays(plan *p, const tape *t) {
   if (!ARENA_NEW(&p->mem, p->step_op, t->ops) || !ARENA_NEW(&p->mem, p->sample_op, t->ops) ||
       !ARENA_NEW(&p->mem, p->back_op, t->ops) || !ARENA_NEW(&p->mem, p->need, t->vars) ||
@@ -58,6 +59,7 @@ static void mark_grads(plan *p, const tape *t) {
   for (int s = 0; s < p->sample_ops; s++) mark_op(p, t, p->sample_op[s]);
 }
 
+/* The part of the table that this tape differentiates, first_param … last_param-1: slabs have no more than that. */
 static void span_params(plan *p, const tape *t) {
   p->first_param = t->p->size;
   for (var v = 0; v < t->vars; v++) {
@@ -70,6 +72,7 @@ static void span_params(plan *p, const tape *t) {
   if (p->last_param == 0) p->first_param = 0;
 }
 
+/* Values of step operations side by side, their gradients behind the parameters' in every slab: both live for the whole step. */
 static void place_steps(plan *p, const tape *t) {
   span_params(p, t);
   p->slab_size = p->last_param - p->first_param;
@@ -169,6 +172,8 @@ int64_t plan_pack(life *list, int64_t count, life *busy) {
   return size;
 }
 
+/* Values live from the run that makes them to the last that reads them, in training on the way back too; buffers whose lives do not meet
+ * share memory. Time goes 0 … 2·runs. */
 static dkho_status place_samples(plan *p, const tape *t, var loss, engine_mode mode) {
   life *value, *grad, *list;
   int64_t count = 0, end = 2 * (int64_t)p->runs;

@@ -43,6 +43,7 @@ static int can_join(const scheduler *s, const op *o) {
   return is_ready(s, o);
 }
 
+/* Puts operation i at place `at` of the order, in a new run (opens) or the last one, and notes which run made and read each variable. */
 static void append_op(scheduler *s, int *order, int at, int i, int opens) {
   plan *p = s->p;
   const op *o = &s->t->op[i];
@@ -71,6 +72,7 @@ static void order_ops(scheduler *s, int *order) {
   }
 }
 
+/* Room for partial sums and scratch: the most that a run needs by one lane, and by all blocks of rows at once. */
 static void size_runs(plan *p, const tape *t) {
   for (int s = 0; s < p->step_ops; s++)
     if (p->scratch_size < t->op[p->step_op[s]].scratch) p->scratch_size = t->op[p->step_op[s]].scratch;

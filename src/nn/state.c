@@ -82,6 +82,7 @@ static dkho_status write_sides(st_writer *w, const optim *o) {
   return DKHO_OK;
 }
 
+/* SOAP's averages and bases, n × n each, straight into the optimiser. */
 static dkho_status read_sides(const st_file *f, const optim *o) {
   for (int t = 0; o->sides && t < o->p->count; t++)
     for (int i = 0; i < 4; i++) {

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+/* Every pair of unknowns of an element, both not given. */
 static dkho_status make_pattern(assembly *a, const int32_t *unknown) {
   int64_t square = (int64_t)a->local * a->local, count = 0;
   size_t most = (size_t)(a->elements * square);

@@ -259,6 +259,7 @@ static void add_waves(const cx *c, rng *r, double weight, double *f) {
   }
 }
 
+/* f += weight Σ ±s exp(-|x - c|²/2w²), 4 … 9 blobs inside the shell. */
 static void add_blobs(const cx *c, rng *r, double weight, double *f) {
   int count = 4 + (int)rng_below(r, 6);
   for (int b = 0; b < count; b++) {
@@ -274,6 +275,7 @@ static void add_blobs(const cx *c, rng *r, double weight, double *f) {
   }
 }
 
+/* f += charge, dipole along e and quadrupole in (e1, e2) of random strength near the inner sphere, the quadrupole also near the outer one. */
 static void add_multipoles(const problem_state *s, rng *r, const double weight[3], double *f) {
   const cx *c = s->c;
   double q = rng_range(r, -1.5, 1.5), p = rng_range(r, -1, 1), h = rng_range(r, -0.5, 0.5), e[3], e1[3], e2[3];

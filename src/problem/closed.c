@@ -32,6 +32,7 @@ struct closed_solver {
   arena mem;
 };
 
+/* side and turn of struct closed: the edges from the first corner of each triangle to the others. */
 static void find_sides(closed *s) {
   const cx *c = s->c;
   for (int64_t f = 0; f < c->n[2]; f++)

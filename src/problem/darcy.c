@@ -261,6 +261,7 @@ static size_t darcy_work(const problem_state *s) {
               sizeof(float) * (size_t)c->n[1]);
 }
 
+/* Arrays of darcy_work in the bytes of one thread, G fields side by side. */
 static scratch cut_scratch(const problem_state *s, void *bytes) {
   const cx *c = s->c;
   scratch w = {.coefficient = bytes};
@@ -368,6 +369,7 @@ static LANES_CLONES void circulate(const cx *c, int64_t first, int64_t count, co
   }
 }
 
+/* p by one factor for all G samples, q = -(K ∇p) along edges in strips that stay in cache, w = d q of the q that the file keeps. */
 static dkho_status darcy_solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   scratch w = cut_scratch(s, bytes);

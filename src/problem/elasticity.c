@@ -154,6 +154,7 @@ static dkho_status set_load(plate *w, const double *traction) {
   return DKHO_OK;
 }
 
+/* μ of a face is the mean of its corners'; u minimises the energy under the load. */
 static dkho_status elasticity_solve_one(const problem_state *s, void *work, double *const *one) {
   plate *w = work;
   const cx *c = s->c;

@@ -61,6 +61,7 @@ static dkho_status assemble_simplices(csr *out, const cx *c, const double *data,
   return s;
 }
 
+/* local_ij = |T| ∇λ_i·K ∇λ_j */
 static void stiffness(const cx *c, int64_t t, const double *K, const double *grad, double *local) {
   int m = c->dim + 1, g = c->gdim;
   double size = c->measure[c->dim][t];

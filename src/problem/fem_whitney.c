@@ -16,6 +16,7 @@ static double moment(int i, int j) {
 
 typedef void (*element)(const cx *c, int64_t t, int32_t *index, double *local);
 
+/* Sums the m × m matrices that `fill` gives of each tetrahedron, with the numbers of their simplices. */
 static dkho_status assemble_whitney(csr *out, const cx *c, int degree, int m, element fill) {
   int64_t count = c->n[3] * m * m, at = 0;
   int32_t *i = mem_alloc((size_t)count, sizeof *i), *j = mem_alloc((size_t)count, sizeof *j);
@@ -80,6 +81,7 @@ static void face_field(const cx *c, int64_t t, int32_t f, double arm[4][3]) {
     for (int k = 0; k < 3; k++) arm[m][k] = scale * (x[3 * (int64_t)v[m] + k] - top[k]);
 }
 
+/* ∫ w_f·w_g = |T| Σ_mn ∫λ_mλ_n/|T| a_fm·a_gn, where w_f = Σ_m λ_m a_fm. */
 static void face_mass(const cx *c, int64_t t, int32_t *index, double *local) {
   double arm[FACES][4][3];
   for (int f = 0; f < FACES; f++) {

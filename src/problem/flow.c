@@ -177,6 +177,7 @@ static dkho_status check_parameters(const cx *c, double *const *one) {
   return DKHO_OK;
 }
 
+/* u on the walls is Σ speed_j wall_j; line integrals and circulations are read off the quadratic velocity. */
 static dkho_status flow_solve_one(const problem_state *s, void *work, double *const *one) {
   flow_solver *w = work;
   int64_t values = 2 * taylor_nodes(s->t);

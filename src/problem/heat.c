@@ -167,6 +167,7 @@ static void step(const problem_state *s, const csr *right, const csr *rim, const
   for (int64_t i = 0; i < n; i++) memcpy(u + G * s->unknown[i], load + G * i, G * sizeof *u);
 }
 
+/* G fields side by side; rims keep their values from the first step on. q = -κ d u. */
 static dkho_status heat_solve(const problem_state *s, void *bytes, double *const *block) {
   const cx *c = s->c;
   int64_t n = c->n[0];

@@ -128,6 +128,7 @@ static void sum_losses(const iron *w, double *peak, double *loss) {
   }
 }
 
+/* STEPS states of a cycle, each solved from a guess by the two before it; w->cycle keeps B of each. */
 static dkho_status ironloss_solve_one(const problem_state *s, void *work, double *const *one) {
   iron *w = work;
   TRY(iron_set_material(w, "ironloss", one[SATURATION]));
@@ -144,6 +145,7 @@ static dkho_status ironloss_solve_one(const problem_state *s, void *work, double
   return DKHO_OK;
 }
 
+/* Losses are summed on the solver's own mesh, then read. */
 static dkho_status ironloss_transfer(const void *work, const cx *to, double *const *one) {
   const iron *w = work;
   arena mem = {0};

@@ -30,6 +30,7 @@ static void boxes_of(const locator *l, int64_t f, int64_t from[2], int64_t to[2]
   }
 }
 
+/* Lists of the triangles that touch each box, by counting first: start: boxes + 1, list: in the order of triangles. */
 static dkho_status fill_boxes(locator *l) {
   int64_t from[2], to[2], count = l->boxes[0] * l->boxes[1];
   if (!ARENA_NEW(&l->mem, l->start, count + 2)) return DKHO_E_MEMORY;
@@ -122,6 +123,7 @@ static void read_averages(const locator *l, int n, const double *average, const 
     out[q] = bary[0] * average[v[0] * n + q] + bary[1] * average[v[1] * n + q] + bary[2] * average[v[2] * n + q];
 }
 
+/* out (N0 × n, from mem): averages of face values over the triangles of a vertex, weighted by area. */
 static dkho_status average_faces(const cx *c, int n, const double *face, arena *mem, double **out) {
   double *area;
   if (!ARENA_NEW(mem, *out, c->n[0] * n) || !ARENA_NEW(mem, area, c->n[0])) return DKHO_E_MEMORY;

@@ -89,6 +89,7 @@ static dkho_status curl_matrix(const problem_state *s, csr *out) {
   return st;
 }
 
+/* M₁, dᵀM₂ and the factor of M₁ + Δt²/4 dᵀM₂d, on the edges inside. */
 static dkho_status assemble_midpoint(problem_state *s) {
   csr M1 = {0}, M2 = {0}, curl = {0}, turned = {0}, stiff = {0}, left = {0};
   double dt = T / STEPS;

@@ -29,6 +29,7 @@ static dkho_status add_product(csr *sum, const csr *b, int transposed_first) {
   return s;
 }
 
+/* a ← a + |d_{k-1}| |d_{k-1}|ᵀ + |d_k|ᵀ |d_k|, k the degree: which simplices share a face, or a coface. */
 static dkho_status add_neighbours(csr *a, const cx *c, int degree) {
   csr b = {0};
   dkho_status s = DKHO_OK;

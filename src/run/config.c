@@ -63,6 +63,7 @@ static dkho_status find_target(const dataset *d, const char *wanted, int *field)
   return dataset_need_target(d, wanted ? wanted : "", field);
 }
 
+/* The ranges that hold whoever gave the numbers, a recipe, the caller or a file. */
 static dkho_status check_numbers(const run_config *c) {
   if (c->epochs < 1 || c->epochs > 1000000) return range_error("epochs", (double)c->epochs, "1 … 1,000,000");
   if (c->batch < 1 || c->batch > 65536) return range_error("batch", (double)c->batch, "1 … 65,536");
@@ -213,6 +214,7 @@ dkho_status config_data_path(const char *path, char **data) {
   return s;
 }
 
+/* Number keys of config.json into the request and the table of number_keys; names the file in every complaint. */
 static dkho_status read_numbers(run_config *c, json_t *j, const char *path) {
   int64_t modes, harmonic, seed;
   TRY(spec_int(j, path, "modes", NULL, 1, DATA_CHANNELS_MAX, &modes));
@@ -242,6 +244,7 @@ static dkho_status read_model(run_config *c, json_t *j, const char *path) {
   return options_read(path, m->option, c->request.setup.option, options ? options : j);
 }
 
+/* Text keys of config.json; refuses data whose hash is not that of the run. Texts are copied into c->mem. */
 static dkho_status read_texts(run_config *c, json_t *j, const char *path, const dataset *d) {
   const char *metric, *profile, *hash, *optimizer, *schedule;
   TRY(spec_text(j, path, "data", NULL, &c->mem, &c->data));

@@ -85,6 +85,7 @@ typedef struct error_sum {
   int64_t counted;
 } error_sum;
 
+/* A prediction_sink: e->sum += ‖p - y‖/‖y‖ of each sample whose target does not vanish. Targets are proved finite first. */
 static dkho_status add_errors(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   error_sum *e = ctx;
   int64_t n = target_extent(e->j, complex);
@@ -143,6 +144,8 @@ typedef struct pair_sum {
   double sum;
 } pair_sum;
 
+/* A prediction_sink for the upper model, of samples whose lower predictions are in p->below: p->sum += ‖d q - w‖/‖w‖.
+ * work: n + 2m doubles, n and m the entries of q and w. */
 static dkho_status add_mismatch(void *ctx, int complex, int64_t count, const int64_t *sample, const float *above) {
   pair_sum *p = ctx;
   (void)sample;

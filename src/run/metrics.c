@@ -295,6 +295,8 @@ static double s_beta0(const view *v, const metric_def *def) {
   return score;
 }
 
+/* Σ_l weight_l |A_l ∩ B_l| / |A_l ∪ B_l|, A_l and B_l where p and y reach the level min y + α_l (max y - min y), sizes weighted by
+ * measure. NaN: y is constant. */
 static double score_overlap(const view *v, const metric_def *def, int64_t n, const double *p, const double *y) {
   double lo, hi, alpha[LEVELS_MAX], weight[LEVELS_MAX], score = 0;
   if (!range(n, y, &lo, &hi)) return NAN;

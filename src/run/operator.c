@@ -72,6 +72,8 @@ static dkho_status build_model(neural_operator *o, int dim, const st_file *weigh
   return params_slab(o->p, &o->value);
 }
 
+/* An operator with nothing but the description of its data; source is borrowed (own_source makes a
+ * model file the operator's). */
 static dkho_status open_source(neural_operator **out, const st_file *source, neural_operator **made) {
   *out = NULL;
   neural_operator *o = mem_alloc(1, sizeof *o);
@@ -133,6 +135,8 @@ static int keeps_bases(const neural_operator *o) {
   return o->setup.metric == DEC_HODGE && o->setup.harmonic;
 }
 
+/* Tensors in the order in which write_operator gives their values: what the source says of complexes and statics, bases in the model's own
+ * metric (n × β), weights. */
 static dkho_status declare_operator(const neural_operator *o, st_writer *w) {
   for (int i = 0; i < st_count(o->source); i++) {
     const st_tensor *t = st_at(o->source, i);
@@ -150,6 +154,7 @@ static dkho_status declare_operator(const neural_operator *o, st_writer *w) {
   return state_declare(w, o->p, "w/");
 }
 
+/* The harmonic basis of complex i by rows, as files keep it; bases are stored by columns. */
 static dkho_status write_basis(const neural_operator *o, int i, st_writer *w) {
   const complex_view *v;
   dec_basis b = {0};
@@ -271,6 +276,8 @@ static dkho_status read_model_text(neural_operator *o, const char *text) {
   return s;
 }
 
+/* Fills an operator from its model file. maker makes what a packed file leaves out. The parameters follow from options and descriptors; the
+ * weights in the file have to fit them. */
 static dkho_status load_model(neural_operator *o, packed_maker maker) {
   const char *kind, *text, *training;
   int dim;

@@ -96,6 +96,8 @@ static int find_table(const packed_geometry *t, const data_spec *spec, const cha
   return 0;
 }
 
+/* Projections on fixed random vectors, and the norm, of every column: an array made here must agree with the one that was trained with, to
+ * the rounding of another machine. */
 static dkho_status verify_one(const table *a, const char *name, const st_tensor *kept) {
   double tolerance = strcmp(name, "x") == 0 ? 1e-9 : 1e-6;
   const double *want = kept->data;

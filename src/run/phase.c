@@ -78,6 +78,7 @@ static dkho_status list_corrections(recorder *r, arena *mem) {
                          r->o->setup.target);
 }
 
+/* Features of sample number i of the request into the lane's inputs, as training fills them. */
 static dkho_status fill_lane(void *ctx, const lane *l, int64_t i) {
   recorder *r = ctx;
   const model_net *net = &r->net;
@@ -134,6 +135,8 @@ static double find_reference(const recorder *r, const lane *l, int64_t sample, d
   return sqrt(error) / fmax(sqrt(norm), 1e-12);
 }
 
+/* After the forward pass of sample i: the score of the model's corrections beside that of the field, and both kept (out->n floats each).
+ * The permutation is drawn from the sample's own stream. */
 static dkho_status compare_lane(void *ctx, const lane *l, int64_t i) {
   recorder *r = ctx;
   int at = lane_index(l);
@@ -152,6 +155,7 @@ static dkho_status compare_lane(void *ctx, const lane *l, int64_t i) {
   return DKHO_OK;
 }
 
+/* Per lane: scratch of the features, their summary, both scores (n each), scratch of the comparison. */
 static dkho_status take_scratch(recorder *r, arena *mem, int lanes) {
   const features *f = r->v->f;
   if (!ARENA_NEW(mem, r->work, lanes) || !ARENA_NEW(mem, r->summary, lanes) || !ARENA_NEW(mem, r->score, lanes) ||
@@ -183,6 +187,7 @@ static dkho_status compare_chunk_lane(void *ctx, const lane *l, int64_t i) {
   return compare_lane(s->r, l, s->from + i);
 }
 
+/* All samples of the request in chunks; the engine runs them on any number of threads, each result in its own place. */
 static dkho_status run_recording(recorder *r, pool *threads) {
   arena mem = {0};
   engine *e = NULL;

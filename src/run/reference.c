@@ -67,6 +67,7 @@ static dkho_status add_row(comparison *h, const char *name, const char *what, co
   return DKHO_OK;
 }
 
+/* Scores a predictor that needs no fit on the samples of the split, in chunks that lie on one complex. */
 static dkho_status score_predictor(comparison *h, const char *name, const char *what, predictor predict) {
   scorer *scores = NULL;
   TRY(scorer_create(&scores, h->d, h->target, h->list, h->samples, h->threads));
@@ -96,6 +97,7 @@ static const struct {
     {"kernel", "Matern kernel regression from all inputs, chosen on validation"},
 };
 
+/* λ (and a kernel's length) by the error on the validation split, then predictions of the split in question: samples × extent floats. */
 static dkho_status fit_ridge(comparison *h, const ridge *r, ridge_kernel kernel, float *prediction) {
   double start = clock_now();
   int64_t vals;
@@ -129,6 +131,7 @@ static dkho_status score_ridge(comparison *h) {
   return s;
 }
 
+/* h->mean ← the mean of the training targets, entry by entry, summed in double. */
 static dkho_status find_mean(comparison *h) {
   int64_t n = target_extent(h, 0);
   double *sum;
@@ -151,6 +154,7 @@ static int find_start(const comparison *h) {
   return i >= 0 && all[i].role == DATA_INPUT && all[i].degree == f->degree && all[i].channels == f->channels ? i : -1;
 }
 
+/* Rows from the simplest to the best informed; those that need one complex for all samples are left out where there are several. */
 static dkho_status all_rows(comparison *h) {
   int64_t widest = 0, one = dataset_complexes(h->d) == 1;
   for (int i = 0; i < dataset_complexes(h->d); i++)

@@ -87,6 +87,7 @@ static dkho_status survey(scorer *s, size_t *scratch, int64_t *widest) {
   return DKHO_OK;
 }
 
+/* Scratch per thread for the widest complex: prediction, target and what the metrics ask for; room × count values. */
 static dkho_status open_scorer(scorer *s) {
   size_t scratch;
   int64_t widest;
@@ -122,6 +123,7 @@ void scorer_free(scorer *s) {
   mem_free(s);
 }
 
+/* Sample number `task` of the chunk: its metrics go to row done + task, so that the order of threads does not matter. */
 static dkho_status score_one(void *ctx, size_t task, int worker) {
   scorer *s = ctx;
   int64_t n = scorer_extent(s, s->complex);
@@ -138,6 +140,7 @@ static dkho_status score_one(void *ctx, size_t task, int worker) {
   return DKHO_OK;
 }
 
+/* s->list ← the metrics of this complex; those of the first stay open, of the others one at a time. */
 static dkho_status choose_complex(scorer *s, int complex) {
   if (complex && s->now.complex != complex) {
     judged_free(&s->now);

@@ -121,6 +121,7 @@ static dkho_status view_fill(const neural_operator *o, complex_view *v, int64_t 
   return view_features(o, v);
 }
 
+/* A view with one holder. beta: harmonic fields of the target's degree on this complex. */
 static dkho_status view_new(const neural_operator *o, int complex, complex_view **out, int64_t *beta) {
   complex_view *v;
   *out = NULL;
@@ -209,6 +210,7 @@ static dkho_status view_fits(const neural_operator *o, const complex_view *v, in
   return DKHO_OK;
 }
 
+/* A view that fits the model, with its tape recorded. Complexes of one model have as many harmonic fields where the model's head needs them. */
 static dkho_status make_view(const neural_operator *o, int complex, complex_view **out) {
   int64_t beta;
   complex_view *v;

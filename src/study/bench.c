@@ -77,6 +77,7 @@ static void fill_row(bench_row *row, const measured *s, int turns, turn_times ms
   row->share = 1e3 * work / row->median_ms[BENCH_TRAIN] / s->peak;
 }
 
+/* Rows of one operator with one thread and with all, measured in turns. */
 static dkho_status bench_operator(const dataset *d, const neural_operator *o, int threads, double seconds,
                                   const char *name, const char *size, bench_report *out) {
   measured s[WIDTHS] = {0};

@@ -80,6 +80,7 @@ typedef struct replay {
   arena mem;
 } replay;
 
+/* The packed operator with the solver of its benchmark, on the complex that was made again. */
 static dkho_status replay_open(replay *b, const char *path, int threads) {
   char resolution[16];
   TRY(operator_load(&b->o, path, pack_rebuild));
@@ -167,6 +168,7 @@ static dkho_status sample_error(replay *b, arena *mem, int64_t sample, double *e
   return DKHO_OK;
 }
 
+/* Draws and solves the group that holds the sample, once for all of its group, and compares the prediction: *error = RelL2. */
 static dkho_status check_sample(replay *b, int64_t sample, double *error) {
   if (sample < 0) return fail(DKHO_E_FORMAT, "sample %lld: expected a number ≥ 0", (long long)sample);
   int64_t first = sample / PROBLEM_GROUP * PROBLEM_GROUP;
@@ -199,6 +201,7 @@ static dkho_status compare(replay *b, const json_t *kept, json_t *found) {
   return DKHO_OK;
 }
 
+/* A card beside the file has to name its content. */
 static dkho_status compare_card(const char *path, const json_t *file) {
   char card[PATH_LIMIT];
   json_t *j = NULL;
@@ -248,6 +251,7 @@ static dkho_status load_part(const char *run, const char *name, json_t **out) {
   return config_load_json(path, out);
 }
 
+/* What a packed model remembers of its test split: sample numbers and their errors. */
 static dkho_status check_numbers(opened *r, json_t **out) {
   const int64_t *sample;
   int64_t count;
@@ -312,6 +316,7 @@ static dkho_status take_kept_cost(const char *run, json_t *compared) {
   return DKHO_OK;
 }
 
+/* NAME.json beside the packed model, as docs/FORMATS.md has it; out (or NULL): a new reference. */
 static dkho_status write_card(const char *run, const char *data, const char *path, int threads, json_t *training,
                               json_t **out) {
   char card_name[PATH_LIMIT];

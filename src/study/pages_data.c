@@ -66,6 +66,7 @@ static int usual_count(const filler *f) {
   return fit < 1 ? 1 : fit < USUAL_SAMPLES ? (int)fit : USUAL_SAMPLES;
 }
 
+/* The sample of median error, the best, the worst, then evenly between, with notes that say so. */
 static dkho_status choose_by_error(filler *f, int wanted) {
   ranked k = {0};
   int64_t *place = NULL;
@@ -138,6 +139,7 @@ static const char *group_of(data_role role) {
   return role == DATA_TARGET ? "targets" : role == DATA_INPUT ? "inputs" : "static";
 }
 
+/* The target of the run first, since a page opens with its first field. */
 static dkho_status add_fields(filler *f) {
   static const data_role order[] = {DATA_TARGET, DATA_INPUT, DATA_STATIC};
   const data_field *all = dataset_field(f->d);
@@ -163,6 +165,7 @@ static dkho_status put_statics(filler *f, int complex) {
   return DKHO_OK;
 }
 
+/* A prediction_sink: copies what the page shows, from f->mem. */
 static dkho_status keep_prediction(void *ctx, int complex, int64_t count, const int64_t *sample,
                                    const float *prediction) {
   filler *f = ctx;

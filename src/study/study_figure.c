@@ -233,6 +233,8 @@ static void mark_best(int64_t n, uint8_t *mask, int of, int bit, double fraction
 /* Shares shown of the phase mask and of the shared mask, by degree of the carrier: nodes, edges, faces. */
 static const double shown_share[] = {0.60, 0.86, 0.82}, strong_share[] = {0.88, 0.80, 0.78};
 
+/* out->mask: where the phase score, and the field too, are in their top share q, thinned to the best that a reader can tell apart; best by
+ * √(field · phase), both scaled to [0, 1]. */
 static dkho_status phase_masks(const phase_result *f, int64_t instance, arena *mem, phase_panel *out) {
   enum { CHOSEN = 8 };
   int64_t n = f->n;

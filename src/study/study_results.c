@@ -111,6 +111,7 @@ static const study_run *phase_run_of(const study *s) {
   return r;
 }
 
+/* The diagnostic with incidence products, its figure, and the population of the other adjacency beside it. */
 static dkho_status make_phase(study *s, const void *what, json_t **out) {
   const study_run *run = what;
   opened r = {0};
@@ -143,6 +144,7 @@ static json_t *paper_metrics(const paper_row *r) {
   return m;
 }
 
+/* What the paper prints of a target, as rows beside ours, marked by their source. */
 static void add_paper_rows(const study *s, const char *target, json_t *rows) {
   for (int i = 0; s->p->paper && i < s->p->paper->rows; i++) {
     const paper_row *r = &s->p->paper->row[i];
@@ -213,6 +215,7 @@ static void add_model(const study *s, const study_run *r, json_t *row) {
                         json_real(json_number_value(json_object_get(row, "seconds")) / samples));
 }
 
+/* A trained run: its result.json, its cost (measured once, then kept), its settings. */
 static dkho_status add_run_row(study *s, const study_run *r, const classical_cost *classical, json_t *rows) {
   char path[PATH_LIMIT];
   json_t *result = NULL, *cost = NULL, *how = NULL;
@@ -239,6 +242,7 @@ static dkho_status add_run_row(study *s, const study_run *r, const classical_cos
   return st;
 }
 
+/* Rows to compare with, found once per target and kept. */
 static dkho_status add_reference_rows(study *s, const data_recipe *r, json_t *rows) {
   char name[128], path[PATH_LIMIT];
   json_t *found = NULL, *row;
@@ -266,6 +270,7 @@ static dkho_status metric_titles(study *s, const data_recipe *r, json_t **out) {
   return DKHO_OK;
 }
 
+/* {"target", "degree", "metrics", "rows"}: the paper's rows, ours, then the references. */
 static dkho_status add_target(study *s, const data_recipe *r, const classical_cost *classical, json_t *targets) {
   json_t *titles = NULL, *rows = json_array();
   dkho_status st = metric_titles(s, r, &titles);

@@ -53,6 +53,7 @@ static dkho_status put_table(file_out *f, table *t) {
 
 enum { COLUMNS_MAX = 24 };
 
+/* A row per method, a column per metric; - where a method has none. */
 static dkho_status fill_target(table *t, const json_t *target) {
   size_t i, k;
   json_t *row, *metric;
@@ -71,6 +72,7 @@ static dkho_status fill_target(table *t, const json_t *target) {
   return DKHO_OK;
 }
 
+/* Metrics that do not fit into COLUMNS_MAX are left to table.csv. */
 static dkho_status target_table(file_out *f, const json_t *whole, const json_t *target) {
   const char *head[COLUMNS_MAX] = {"row", "source", "parameters"};
   char align[COLUMNS_MAX + 1] = "llr", titles[COLUMNS_MAX][64];
@@ -180,6 +182,7 @@ static dkho_status cost_table(file_out *f, const json_t *whole) {
   return s;
 }
 
+/* Members of a population are numbers, or [mean, deviation]. */
 static dkho_status phase_row(table *t, const char *name, const json_t *population) {
   static const char *const keys[] = {"rho", "dice", "lift", "enrichment", "permuted_dice", "above_chance"};
   TRY(table_add(t, name));
@@ -221,6 +224,7 @@ static dkho_status pair_lines(file_out *f, const json_t *whole) {
   return DKHO_OK;
 }
 
+/* Everything about one problem, as table.md has it. */
 static dkho_status problem_section(file_out *f, const json_t *whole) {
   const json_t *samples = json_object_get(whole, "samples");
   size_t i;
