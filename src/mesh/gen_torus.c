@@ -104,7 +104,7 @@ static int before(const candidate *p, const candidate *q) {
 }
 
 /* Costs are rounded to a small part of their natural scale so that ties are ties whatever the last bit of a cosine. */
-static dkho_status push(surface *s, int32_t a, int32_t b) {
+static dkho_status push_edge(surface *s, int32_t a, int32_t b) {
   double p[3];
   if (s->waiting == s->room) {
     int64_t room = s->room * 2;
@@ -149,7 +149,7 @@ static int alive(const surface *s, int32_t k) {
 
 static dkho_status push_star(surface *s, int32_t a) {
   for (int32_t k = s->head[a]; k >= 0; k = s->next[k]) {
-    if (alive(s, k)) TRY(push(s, a, after(s, k, 1)));
+    if (alive(s, k)) TRY(push_edge(s, a, after(s, k, 1)));
   }
   return DKHO_OK;
 }
@@ -214,7 +214,7 @@ static dkho_status collapse_edges(surface *s, int collapses) {
   int done = 0;
   for (int32_t v = 0; v < s->vertices; v++) {
     for (int32_t k = s->head[v]; k >= 0; k = s->next[k]) {
-      if (v < after(s, k, 1)) TRY(push(s, v, after(s, k, 1)));
+      if (v < after(s, k, 1)) TRY(push_edge(s, v, after(s, k, 1)));
     }
   }
   while (done < collapses && s->waiting) {

@@ -89,7 +89,7 @@ static dkho_status note_label(const xml *x, vtu_piece *p, scan_view name) {
   return DKHO_OK;
 }
 
-static dkho_status note(vtu_reader *r, const xml *x) {
+static dkho_status note_data_array(vtu_reader *r, const xml *x) {
   scan_view name = xml_get(x, "Name");
   if (!name.p) name = (scan_view){"", 0};
   if (xml_at(x, "FieldData", "DataArray"))
@@ -141,7 +141,7 @@ static dkho_status walk(vtu_reader *r, scan *s) {
     if (event == XML_CLOSE) continue;
     if (xml_at(&x, "VTKFile", "AppendedData")) return appended(r, &x);
     if (xml_at(&x, r->poly ? "PolyData" : "UnstructuredGrid", "Piece")) TRY(open_piece(r, &x));
-    if (scan_is(x.open[x.depth - 1], "DataArray")) TRY(note(r, &x));
+    if (scan_is(x.open[x.depth - 1], "DataArray")) TRY(note_data_array(r, &x));
   }
 }
 

@@ -148,7 +148,7 @@ static double solve_stokes(taylor_solver *s) {
 }
 
 /* From the flow in x, which belongs to Re = reached, to the one wanted, by steps that double and halve. */
-static dkho_status climb(taylor_solver *s, taylor_flow *f, double gross) {
+static dkho_status raise_reynolds(taylor_solver *s, taylor_flow *f, double gross) {
   size_t bytes = (size_t)s->t->n * sizeof *s->x;
   for (double step = f->reynolds; f->reached < f->reynolds;) {
     newton_report r;
@@ -185,7 +185,7 @@ dkho_status taylor_solve(taylor_solver *s, taylor_flow *f) {
   f->steps = 0;
   f->reached = 0;
   double gross = solve_stokes(s);
-  TRY(climb(s, f, gross));
+  TRY(raise_reynolds(s, f, gross));
   spread_unknowns(s, s->x);
   memcpy(f->u, s->u, bytes);
   centre_pressure(s, f->p);
