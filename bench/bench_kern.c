@@ -2,8 +2,10 @@
  * one core, and whole training steps of the fused network on the Darcy complex; prints rates, shares of the peak of the
  * same run and milliseconds per sample. Only useful multiply-adds count (model/dkho/fused.h). DKHO_ISA picks the kernels.
  *
- *   bench_kern [--size small|large] [--threads N] [--batch B] [--seconds S] [--target K] [--mesh smoke|main] [--steps]
- *              [--train] [--cpu] [--variant full|no_dirac|no_phase] [--start zero|deterministic|random_learnable] */
+ *   bench_kern [--size small|large] [--threads N] [--batch B] [--seconds S] [--target K] [--mesh smoke|main|torus:N] [--steps]
+ *              [--train] [--cpu] [--variant full|no_dirac|no_phase] [--start zero|deterministic|random_learnable]
+ *
+ * Under mpirun the ranks share the mesh, and what they send and hold is printed; torus:N has 3 N² simplices. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/dkho/fused.h"
@@ -154,6 +156,7 @@ static void bench_kernels(const kern *k, const options *o, double peak) {
 /* A parameter layout and inputs of Darcy's shape: 26/28/27 static, 5/5/4 varying, 6 global columns. */
 typedef struct {
   fused_shape s;
+  fused *f;
   size_t params;
   float *theta, *fixed[3], *varying[3], *global;
   int32_t rows[40];
@@ -207,13 +210,24 @@ static void make_network(network *n, const cx *c, const options *o) {
 static dkho_status unit_loss(void *ctx, int sample, const real *y, real *g) {
   (void)sample;
   const network *n = ctx;
-  for (int64_t i = 0; i < n->s.n[n->s.target]; i++) g[i] = y[i];
+  int count;
+  for (int b = 0; b < fused_blocks(n->f); b++) {
+    const int32_t *row = fused_block(n->f, b, &count);
+    for (int i = 0; i < count; i++) g[row[i]] = y[row[i]];
+  }
   return DKHO_OK;
 }
 
 static int ascending(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
+}
+
+/* The first rank looks at the clock for all. */
+static int go_on(int rounds, double passed, const options *o) {
+  int more = rounds < 64 && (rounds < 4 || passed < o->seconds);
+  check(comm_broadcast(comm_world(), 0, &more, sizeof more));
+  return more;
 }
 
 /* Milliseconds per sample of training steps or of predictions: the median, and the best in *best. */
@@ -228,7 +242,7 @@ static double time_steps(fused *f, fused_team *t, pool *p, network *n, const opt
   }
   double spent[64];
   int rounds = 0;
-  for (double start = now(); rounds < 64 && (rounds < 4 || now() - start < o->seconds); rounds++) {
+  for (double start = now(); go_on(rounds, now() - start, o); rounds++) {
     double begin = now();
     if (train) {
       fused_prepare(f, p, n->theta);
@@ -252,21 +266,39 @@ static void bench_network(const kern *k, const options *o, pool *p, double peak)
   network n = {.params = 0};
   fused *f;
   fused_team *t;
-  fused_mesh m = {.star = {0}};
-  check(cx_darcy(&c, o->mesh));
+  fused_share how = {comm_world(), PARTITION_METIS, 1};
+  fused_mesh m = {.share = how.ranks->size > 1 ? &how : NULL};
+  int torus = strncmp(o->mesh, "torus:", 6) ? 0 : atoi(o->mesh + 6), quiet = how.ranks->rank > 0;
+  check(torus ? cx_torus_grid(&c, 2, 0.7, torus, torus / 2, 0) : cx_darcy(&c, o->mesh));
   make_network(&n, c, o);
   for (int d = 0; d < 3; d++) {
     m.face[d] = c->face[d], m.sign[d] = c->sign[d];
     m.coptr[d] = c->coptr[d], m.coface[d] = c->coface[d], m.cosign[d] = c->cosign[d];
   }
+  size_t before = mem_live_bytes();
   check(fused_create(&f, k, &n.s, &m, (const real *const *)n.fixed));
+  n.f = f;
+  size_t built = mem_live_bytes();
   check(fused_team_create(&t, f, p, o->batch));
+  double simplices = (double)(c->n[0] + c->n[1] + c->n[2]);
+  if (!quiet)
+    printf(
+        "  %.0f simplices, %d ranks: %.1f MB of lists and inputs, %.1f MB of activations on the first (%.0f bytes a simplex)\n",
+        simplices, how.ranks->size, 1e-6 * (double)(built - before), 1e-6 * (double)(mem_live_bytes() - built),
+        (double)(mem_live_bytes() - built) / simplices);
   double work[2] = {fused_work_step(f), fused_work_forward(f)}, best;
   for (int i = 0; i < (o->train_only ? 1 : 2); i++) {
     double ms = time_steps(f, t, p, &n, o, i == 0, &best);
-    printf("  %-14s %8.2f ms per sample (best %.2f)  %6.1f GFLOP/s  %5.1f %% of peak, batch %d\n",
-           i ? "prediction" : "training step", ms, best, 2e-6 * work[i] / ms, 100e3 * work[i] / ms / peak, o->batch);
+    if (!quiet)
+      printf("  %-14s %8.2f ms per sample (best %.2f)  %6.1f GFLOP/s  %5.1f %% of peak, batch %d\n",
+             i ? "prediction" : "training step", ms, best, 2e-6 * work[i] / ms, 100e3 * work[i] / ms / peak, o->batch);
   }
+  int64_t messages, bytes;
+  double waited;
+  fused_traffic(f, &messages, &bytes, &waited);
+  if (m.share && !quiet)
+    printf("  the first rank sent %lld messages, %.1f kB, and waited %.3f s for those of others\n", (long long)messages,
+           1e-3 * (double)bytes, waited);
   fused_team_free(t);
   fused_free(f);
   for (int d = 0; d < 3; d++) mem_free(n.fixed[d]), mem_free(n.varying[d]);
@@ -306,11 +338,14 @@ int main(int argc, char **argv) {
   const kern *k;
   pool *p;
   check(kern_get(&k));
+  check(comm_start(0));
   check(pool_create(&p, o.threads));
   double peak = measure_peak(k, p);
-  printf("%s, h %d, c %d, %d threads: peak %.1f GFLOP/s\n", k->name, o.h, o.c, o.threads, 2e-9 * peak);
+  if (!comm_world()->rank)
+    printf("%s, h %d, c %d, %d threads: peak %.1f GFLOP/s\n", k->name, o.h, o.c, o.threads, 2e-9 * peak);
   if (!o.steps_only) bench_kernels(k, &o, peak / o.threads);
   bench_network(k, &o, p, peak);
   pool_free(p);
+  comm_stop();
   return 0;
 }

@@ -20,7 +20,7 @@ typedef struct whole {
   cx *c;
   incidence m;
   partition *p;
-  part *part[PARTS_MAX];
+  mesh_part *part[PARTS_MAX];
 } whole;
 
 static cx *make_mesh(int which) {
@@ -46,7 +46,7 @@ static void release(whole *w) {
 }
 
 /* Which simplex a row is; -1: none. */
-static int64_t simplex_of(const part *t, int k, int64_t row) {
+static int64_t simplex_of(const mesh_part *t, int k, int64_t row) {
   const part_degree *d = &t->at[k];
   if (row < d->own) return part_simplex(t, k, row);
   return row >= d->ghost_at && row < d->ghost_at + d->ghosts ? d->ghost[row - d->ghost_at] : -1;
@@ -292,7 +292,7 @@ static void test_memory_failures(void **state) {
   int tries = 0;
   for (dkho_status s = DKHO_E_MEMORY; s != DKHO_OK; tries++) {
     partition *p = NULL;
-    part *t = NULL;
+    mesh_part *t = NULL;
     mem_fail_at(tries + 1);
     s = partition_create(&p, &m, 16, 3);
     if (s == DKHO_OK) s = partition_divide(p, &m, PARTITION_METIS, 1);

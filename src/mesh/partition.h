@@ -68,16 +68,16 @@ typedef struct part_degree {
   int8_t *cosign;
 } part_degree;
 
-typedef struct part {
+typedef struct mesh_part {
   int rank, parts, degrees, block;
   part_degree at[CX_DEGREES];
   arena mem;
-} part;
+} mesh_part;
 /* `align`: ghost_at is a multiple of it. */
-dkho_status part_create(part **out, const partition *p, const incidence *m, int rank, int align);
-void part_free(part *p);
+dkho_status part_create(mesh_part **out, const partition *p, const incidence *m, int rank, int align);
+void part_free(mesh_part *p);
 /* The simplex that own row i of degree k is. */
-static inline int64_t part_simplex(const part *p, int k, int64_t i) {
+static inline int64_t part_simplex(const mesh_part *p, int k, int64_t i) {
   return (int64_t)p->at[k].block[i / p->block] * p->block + i % p->block;
 }
 

@@ -8,7 +8,7 @@ typedef struct survey {
   const partition *p;
   const incidence *m;
   int rank;
-  uint8_t *wanted[CX_DEGREES]; /* PART_ABOVE and PART_BELOW: ghosts of the part */
+  uint8_t *wanted[CX_DEGREES]; /* PART_ABOVE and PART_BELOW: ghosts of the mesh_part */
   int32_t *row[CX_DEGREES];    /* the part's row, where there is one */
   int64_t *stamp;              /* by part: the last row that is to go there */
   arena mem;
@@ -18,7 +18,7 @@ static int is_own(const survey *s, int k, int64_t simplex) {
   return partition_owner(s->p, k, simplex) == s->rank;
 }
 
-static dkho_status take_blocks(part *t, const survey *s, int k) {
+static dkho_status take_blocks(mesh_part *t, const survey *s, int k) {
   part_degree *d = &t->at[k];
   const partition *p = s->p;
   for (int b = 0; b < p->blocks[k]; b++) d->blocks += p->owner[k][b] == s->rank;
@@ -33,7 +33,7 @@ static dkho_status take_blocks(part *t, const survey *s, int k) {
 }
 
 /* Marks the faces and cofaces of own simplices of degree k. */
-static void mark_wanted(const part *t, survey *s, int k) {
+static void mark_wanted(const mesh_part *t, survey *s, int k) {
   const incidence *m = s->m;
   for (int64_t r = 0; r < t->at[k].own; r++) {
     int64_t i = part_simplex(t, k, r);
@@ -44,7 +44,7 @@ static void mark_wanted(const part *t, survey *s, int k) {
 }
 
 /* Ghosts by owner, then in order; rows of own simplices and of ghosts. */
-static dkho_status take_ghosts(part *t, survey *s, int k, int align) {
+static dkho_status take_ghosts(mesh_part *t, survey *s, int k, int align) {
   part_degree *d = &t->at[k];
   int64_t n = s->p->n[k], *at;
   if (!ARENA_NEW(&s->mem, at, t->parts + 1)) return DKHO_E_MEMORY;
@@ -67,7 +67,7 @@ static dkho_status take_ghosts(part *t, survey *s, int k, int align) {
 }
 
 /* Ghosts of a kind are received in their order. */
-static dkho_status list_receives(part *t, const survey *s, int k, int kind) {
+static dkho_status list_receives(mesh_part *t, const survey *s, int k, int kind) {
   const part_degree *d = &t->at[k];
   part_rows *list = &t->at[k].receive[kind];
   int64_t count = 0;
@@ -96,7 +96,7 @@ static void note_owners(survey *s, int k, int64_t row, int64_t entries, const in
 }
 
 /* A simplex is a ghost of kind ABOVE where one of its faces is owned, of kind BELOW where one of its cofaces is. */
-static void walk_sends(const part *t, survey *s, int k, int kind, int64_t *at, int32_t *list) {
+static void walk_sends(const mesh_part *t, survey *s, int k, int kind, int64_t *at, int32_t *list) {
   const incidence *m = s->m;
   memset(s->stamp, 0, (size_t)t->parts * sizeof *s->stamp);
   for (int64_t r = 0; r < t->at[k].own; r++) {
@@ -107,7 +107,7 @@ static void walk_sends(const part *t, survey *s, int k, int kind, int64_t *at, i
   }
 }
 
-static dkho_status list_sends(part *t, survey *s, int k, int kind) {
+static dkho_status list_sends(mesh_part *t, survey *s, int k, int kind) {
   part_rows *list = &t->at[k].send[kind];
   int64_t *at;
   if (!ARENA_NEW(&t->mem, list->ptr, t->parts + 1) || !ARENA_NEW(&s->mem, at, t->parts)) return DKHO_E_MEMORY;
@@ -121,7 +121,7 @@ static dkho_status list_sends(part *t, survey *s, int k, int kind) {
   return DKHO_OK;
 }
 
-static dkho_status take_faces(part *t, const survey *s, int k) {
+static dkho_status take_faces(mesh_part *t, const survey *s, int k) {
   part_degree *d = &t->at[k];
   int64_t wide = k + 1;
   if (!ARENA_NEW(&t->mem, d->face, d->own * wide) || !ARENA_NEW(&t->mem, d->sign, d->own * wide)) return DKHO_E_MEMORY;
@@ -133,7 +133,7 @@ static dkho_status take_faces(part *t, const survey *s, int k) {
   return DKHO_OK;
 }
 
-static dkho_status take_cofaces(part *t, const survey *s, int k) {
+static dkho_status take_cofaces(mesh_part *t, const survey *s, int k) {
   part_degree *d = &t->at[k];
   const int64_t *ptr = s->m->coptr[k];
   if (!ARENA_NEW(&t->mem, d->coptr, d->own + 1)) return DKHO_E_MEMORY;
@@ -151,7 +151,7 @@ static dkho_status take_cofaces(part *t, const survey *s, int k) {
   return DKHO_OK;
 }
 
-static dkho_status fill_part(part *t, survey *s, int align) {
+static dkho_status fill_part(mesh_part *t, survey *s, int align) {
   if (!ARENA_NEW(&s->mem, s->stamp, t->parts)) return DKHO_E_MEMORY;
   for (int k = 0; k < t->degrees; k++) {
     if (!ARENA_NEW(&s->mem, s->wanted[k], s->p->n[k]) || !ARENA_NEW(&s->mem, s->row[k], s->p->n[k]))
@@ -173,8 +173,8 @@ static dkho_status fill_part(part *t, survey *s, int align) {
   return DKHO_OK;
 }
 
-dkho_status part_create(part **out, const partition *p, const incidence *m, int rank, int align) {
-  part *t;
+dkho_status part_create(mesh_part **out, const partition *p, const incidence *m, int rank, int align) {
+  mesh_part *t;
   survey s = {.p = p, .m = m, .rank = rank};
   *out = NULL;
   if (!MEM_NEW(t, 1)) return DKHO_E_MEMORY;
@@ -188,7 +188,7 @@ dkho_status part_create(part **out, const partition *p, const incidence *m, int 
   return st;
 }
 
-void part_free(part *p) {
+void part_free(mesh_part *p) {
   if (!p) return;
   arena_free(&p->mem);
   mem_free(p);

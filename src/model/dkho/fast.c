@@ -89,8 +89,7 @@ static void take_inputs(fast *f, int count, const model_sample *sample) {
 
 static dkho_status sample_loss(void *ctx, int i, const real *u, real *g_u) {
   fast *f = ctx;
-  head_loss(f->head, i, f->now[i].summary, u, f->now[i].target, f->now[i].given, f->weight, &f->loss[i], g_u);
-  return DKHO_OK;
+  return head_loss(f->head, i, f->now[i].summary, u, f->now[i].target, f->now[i].given, f->weight, &f->loss[i], g_u);
 }
 
 static int64_t fast_grads(const void *v) {
@@ -120,8 +119,7 @@ static void fast_collect(void *v, real *total, real *g) {
 static dkho_status finish_output(void *ctx, size_t i, int worker) {
   fast *f = ctx;
   (void)worker;
-  head_predict(f->head, (int)i, f->now[i].summary, f->now[i].out);
-  return DKHO_OK;
+  return head_predict(f->head, (int)i, f->now[i].summary, f->now[i].out);
 }
 
 static dkho_status fast_predict(void *v, int count, const model_sample *sample) {

@@ -38,7 +38,7 @@ static dkho_status weights(int64_t n, const int64_t *ptr, const int32_t *col, co
 
 /* down: d_{k-1}; down_adj: (δ_k)ᵀ, which is M_k d_{k-1} M_{k-1}⁻¹. */
 static dkho_status down_lists(fused *f, const fused_mesh *m, int k) {
-  int64_t *ptr = NULL, n = f->s.n[k], below = f->s.n[k - 1];
+  int64_t *ptr = NULL, n = f->s.n[k], below = f->cols[k - 1];
   double *w = NULL;
   dkho_status s;
   TRY_GOTO(face_rows(n, k, &ptr));
@@ -54,7 +54,7 @@ done:
 
 /* up: δ_{k+1}; up_adj: d_kᵀ. */
 static dkho_status up_lists(fused *f, const fused_mesh *m, int k) {
-  int64_t n = f->s.n[k], above = f->s.n[k + 1];
+  int64_t n = f->s.n[k], above = f->cols[k + 1];
   const int64_t *ptr = m->coptr[k];
   double *w = NULL;
   dkho_status s;
@@ -97,9 +97,14 @@ static dkho_status plan_chunks(fused *f) {
   for (int k = 0; k < f->s.degrees; k++) f->chunk_count += (f->tiles[k] + CHUNK - 1) / CHUNK;
   if (!ARENA_NEW(&f->mem, f->chunks, f->chunk_count)) return DKHO_E_MEMORY;
   int at = 0;
-  for (int k = 0; k < f->s.degrees; k++)
+  for (int k = 0; k < f->s.degrees; k++) {
+    const int32_t *leaf = share_leaves(f, k);
     for (int t = 0; t < f->tiles[k]; t += CHUNK)
-      f->chunks[at++] = (chunk){k, t, t + CHUNK < f->tiles[k] ? t + CHUNK : f->tiles[k], t / CHUNK};
+      f->chunks[at++] = (chunk){.k = k,
+                                .first = t,
+                                .last = t + CHUNK < f->tiles[k] ? t + CHUNK : f->tiles[k],
+                                .leaf = leaf ? leaf[t / CHUNK] : t / CHUNK};
+  }
   return DKHO_OK;
 }
 
@@ -219,17 +224,36 @@ static dkho_status keep_inputs(fused *f, const real *const *fixed) {
   return DKHO_OK;
 }
 
+/* All of the mesh, or this rank's part of it. */
+static dkho_status take_rows(fused *f, const fused_share *how, int32_t *order[DEG], fused_mesh *m, arena *a) {
+  for (int k = 0; k < f->s.degrees; k++) f->whole[k] = f->cols[k] = f->s.n[k];
+  if (how) return share_create(f, how, order, m, a);
+  for (int k = 0; k < f->s.degrees; k++) {
+    if (!ARENA_NEW(&f->mem, f->order[k], f->s.n[k])) return DKHO_E_MEMORY;
+    memcpy(f->order[k], order[k], (size_t)f->s.n[k] * sizeof *order[k]);
+  }
+  return DKHO_OK;
+}
+
 static dkho_status build_lists(fused *f, const fused_mesh *mesh) {
   arena ordered = {0};
   fused_mesh m;
+  int32_t *order[DEG];
   dkho_status s;
-  TRY_GOTO(order_mesh(f, mesh, &m, &ordered));
+  TRY_GOTO(order_mesh(f, mesh, order, &m, &ordered));
+  TRY_GOTO(take_rows(f, mesh->share, order, &m, &ordered));
   for (int k = 0; k < f->s.degrees; k++) {
     f->tiles[k] = kern_tiles(f->s.n[k]);
     if (f->s.relation == FUSED_ALONE) continue;
     if (k > 0) TRY_GOTO(down_lists(f, &m, k));
     if (k + 1 < f->s.degrees) TRY_GOTO(up_lists(f, &m, k));
   }
+  TRY_GOTO(plan_chunks(f));
+  TRY_GOTO(plan_trees(f));
+  plan_live(f);
+  TRY_GOTO(plan_needs(f));
+  plan_units(f);
+  TRY_GOTO(share_plan(f));
 done:
   arena_free(&ordered);
   return s;
@@ -237,11 +261,6 @@ done:
 
 static dkho_status build(fused *f, const fused_mesh *mesh, const real *const *fixed) {
   TRY(build_lists(f, mesh));
-  plan_live(f);
-  TRY(plan_needs(f));
-  TRY(plan_chunks(f));
-  TRY(plan_trees(f));
-  plan_units(f);
   TRY(alloc_weights(f));
   return keep_inputs(f, fixed);
 }
@@ -268,6 +287,7 @@ dkho_status fused_create(fused **out, const kern *k, const fused_shape *shape, c
 
 void fused_free(fused *f) {
   if (!f) return;
+  share_free(f->ranks);
   arena_free(&f->mem);
   mem_free(f);
 }

@@ -13,8 +13,10 @@
 #ifndef MODEL_DKHO_FUSED_H
 #define MODEL_DKHO_FUSED_H
 
+#include "base/comm.h"
 #include "base/pool.h"
 #include "kern/kern.h"
+#include "mesh/partition.h"
 
 enum { FUSED_DEGREES = 4, FUSED_LAYERS = 16 };
 
@@ -66,6 +68,14 @@ typedef struct fused_shape {
   size_t start_w[FUSED_DEGREES], start_b[FUSED_DEGREES]; /* h × c, c; as `start` wants them */
 } fused_shape;
 
+/* One mesh over several ranks, each of which holds some of its chunks and the rows beside them; the same bits for any partition. The
+ * calls marked * are then made by all ranks together, in the thread that made the comm. */
+typedef struct fused_share {
+  comm *ranks; /* borrowed */
+  partition_method method;
+  uint64_t seed; /* of the method */
+} fused_share;
+
 /* Incidence of degree k with k-1 (face, sign: n[k] × (k+1)) and with k+1 (compressed rows); star NULL is the unit
  * metric, else n[k] positive numbers per degree: δ_{k+1} = M_k⁻¹ d_kᵀ M_{k+1}. Borrowed during fused_create. */
 typedef struct fused_mesh {
@@ -75,18 +85,24 @@ typedef struct fused_mesh {
   const int32_t *coface[FUSED_DEGREES];
   const int8_t *cosign[FUSED_DEGREES];
   const double *star[FUSED_DEGREES];
+  const fused_share *share; /* NULL: this process holds all of it */
 } fused_mesh;
 
 typedef struct fused fused;
-/* fixed[k]: n[k] × shape->fixed[k].count static features, row-major, copied. */
+/* * fixed[k]: n[k] × shape->fixed[k].count static features, row-major, copied. */
 dkho_status fused_create(fused **out, const kern *k, const fused_shape *shape, const fused_mesh *mesh,
                          const real *const *fixed);
 void fused_free(fused *f);
 /* The output's rows come in blocks, by which whole-mesh sums go: the caller's rows of block b, and how many. */
 int fused_blocks(const fused *f);
 const int32_t *fused_block(const fused *f, int b, int *count);
-/* total [m] ← the sum of value [blocks][m] over the blocks, in an order that depends on the mesh alone; value is used up. */
-void fused_sum(const fused *f, int m, double *value, double *total);
+/* * total [m] ← the sum of value [blocks][m] over the blocks, in an order that depends on the mesh alone; value is used up. */
+dkho_status fused_sum(const fused *f, int m, double *value, double *total);
+/* * y: n[target] × outputs, of which every rank has its own rows: afterwards all have all. */
+dkho_status fused_gather(const fused *f, real *y);
+comm *fused_ranks(const fused *f); /* that share the mesh; NULL: none */
+/* Ghost messages and bytes sent by this rank so far, seconds spent waiting for those of others. */
+void fused_traffic(const fused *f, int64_t *messages, int64_t *bytes, double *waited);
 /* Length of a packed gradient. */
 size_t fused_grads(const fused *f);
 /* Multiply-adds in the products of one forward pass and of one training step per sample, the useful ones only: nothing
@@ -113,13 +129,13 @@ dkho_status fused_team_create(fused_team **out, const fused *f, pool *p, int sam
 dkho_status fused_team_create_predict(fused_team **out, const fused *f, pool *p, int samples);
 void fused_team_free(fused_team *t);
 
-/* y: n[target] × outputs, row-major, for each of `count` samples. */
+/* * y: n[target] × outputs, row-major, for each of `count` samples; with ranks, the own rows. */
 dkho_status fused_predict(fused_team *t, int count, const fused_sample *samples, real *const *y);
 
 /* The caller's part of a training step: reads y, writes the cotangent g_y of the same shape. Runs on any thread. */
 typedef dkho_status (*fused_loss)(void *ctx, int sample, const real *y, real *g_y);
-/* packed (fused_grads long) = sum over the samples, in order, of the packed gradients; NULL: at most as many samples as the team takes
- * at a time, whose gradients stay apart, for fused_gradient. */
+/* * packed (fused_grads long) = sum over the samples, in order, of the packed gradients; NULL: at most as many samples as the team takes
+ * at a time, whose gradients stay apart, for fused_gradient. With ranks the first has the gradients, the others zeros. */
 dkho_status fused_train(fused_team *t, int count, const fused_sample *samples, fused_loss loss, void *ctx,
                         real *packed);
 

@@ -3,6 +3,7 @@
 #define MODEL_DKHO_FUSED_IMPL_H
 
 #include "base/mem.h"
+#include "mesh/exchange.h"
 #include "model/dkho/fused.h"
 
 #include <stdatomic.h>
@@ -48,6 +49,7 @@ typedef struct grad_unit {
 typedef struct chunk {
   int k, first, last; /* degree and tiles */
   int leaf;           /* of its degree's tree */
+  int rim;            /* 1: some of its neighbours belong to other ranks */
 } chunk;
 
 /* The tree along which the chunks of one degree are summed: chunk i is leaf i; node j of level l + 1 is the sum of the nodes 2j and
@@ -61,9 +63,14 @@ typedef struct chunk_tree {
   int *root; /* by held leaf: the number of the root that begins with it */
 } chunk_tree;
 
+typedef struct shared_mesh shared_mesh;
+
 struct fused {
   const kern *k;
-  fused_shape s;
+  fused_shape s;      /* n: of the rows held here */
+  shared_mesh *ranks; /* NULL: the mesh is not shared */
+  int64_t whole[DEG]; /* simplices of the whole mesh */
+  int64_t cols[DEG];  /* rows that gathers may name: those held here, from a whole tile on those of neighbours */
   int tiles[DEG];
   int32_t *order[DEG]; /* which of the caller's simplices is held at each place */
   kern_gather up[DEG], down[DEG], up_adj[DEG], down_adj[DEG];
@@ -113,6 +120,7 @@ typedef struct sample_state {
   real *partial;                                   /* `partials` of the team: a chunk's share of a unit's gradient */
   real *packed;                                    /* [roots] gradients of the sample, borrowed from the team */
   real *flat_y, *flat_g;                           /* row-major output and cotangent */
+  dkho_status status;                              /* of messages between ranks: the first failure */
 } sample_state;
 
 typedef struct sweep sweep;
@@ -148,11 +156,12 @@ typedef struct pass {
   _Atomic int *free; /* of the team */
   int layer, step;
   int turned; /* chunks from the last to the first */
+  enum { ALL_CHUNKS, INNER_CHUNKS, RIM_CHUNKS } which;
 } pass;
 typedef void (*chunk_fn)(const pass *p, const chunk *c, scratch *w, real *partial);
 
-/* Chooses f->order; *out is the mesh in that order, its arrays in `a`. */
-dkho_status order_mesh(fused *f, const fused_mesh *m, fused_mesh *out, arena *a);
+/* Chooses `order`; *out is the mesh in that order. All arrays are in `a`. */
+dkho_status order_mesh(const fused *f, const fused_mesh *m, int32_t *order[DEG], fused_mesh *out, arena *a);
 
 /* Trees over the chunks, which are planned. */
 dkho_status plan_trees(fused *f);
@@ -162,8 +171,25 @@ static inline int tree_has(const chunk_tree *t, int level, int at) {
 }
 /* value: [held leaves][m], used up; the sum of a root is left in the place of its first leaf. */
 void tree_sum(const chunk_tree *t, int m, double *value);
-/* total [m] ← the sum over the whole mesh; value as above. */
-void tree_total(const chunk_tree *t, int m, double *value, double *total);
+
+/* Divides the mesh m, which is in the order `order`: own rows and their neighbours take its place, in f and in *m. */
+dkho_status share_create(fused *f, const fused_share *how, int32_t *order[DEG], fused_mesh *m, arena *a);
+/* When the chunks are planned. */
+dkho_status share_plan(fused *f);
+void share_free(shared_mesh *s);
+dkho_status share_total(const fused *f, int k, int m, double *value, double *total);
+/* The leaves of the chunks of degree k that are held here, ascending; NULL: all. */
+const int32_t *share_leaves(const fused *f, int k);
+/* Rows of neighbours on their way. Without ranks nothing happens; a failure is left in the state. */
+void share_begin(const pass *p, int count, const exchange_field *field);
+void share_finish(const pass *p);
+/* The first rank gets the gradient of all, in the place of root 0. */
+void share_gradient(const pass *p);
+/* The sums of a root, of a substep and degree. */
+static inline double *sums_at(const fused *f, const sample_state *s, int root, int step, int k) {
+  int steps = f->s.layers * f->s.substeps;
+  return s->sums + (((size_t)root * (size_t)steps + (size_t)step) * DEG + (size_t)k) * 3;
+}
 
 /* Forward passes and their reverses over one chunk. */
 void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial);
@@ -180,10 +206,15 @@ void relation_backward(pass *p, int step);
 void relation_scalars(const pass *p);
 /* CARRIER: m of tiles first … last-1 of degree k in layer l, into res_a; and g_x of layer l from the cotangents of [m, x]. */
 void carrier_hop(const fused *f, sample_state *s, int k, int l, int first, int last);
+/* The content of layer l, which begins with the hop. */
+void carrier_forward(pass *p, int l);
 void carrier_backward(pass *p, int l);
 
 /* Runs fn over the chunks of the degrees in `mask`; unit_of, when given, says where a chunk's partial gradient belongs. */
 void run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k));
+
+/* The same where fn gathers rows of neighbours: what needs none from other ranks first, then, when they are there, the rest. */
+void run_across(pass *p, unsigned mask, chunk_fn fn);
 
 static inline int fused_lives(const fused *f, int l, int k) {
   return k >= 0 && (f->live[l] >> k & 1U);

@@ -115,26 +115,27 @@ static dkho_status move_star(arena *a, const fused_mesh *m, fused_mesh *out, int
   return DKHO_OK;
 }
 
-dkho_status order_mesh(fused *f, const fused_mesh *m, fused_mesh *out, arena *a) {
+dkho_status order_mesh(const fused *f, const fused_mesh *m, int32_t *order[DEG], fused_mesh *out, arena *a) {
   int32_t *place[DEG];
   int top = f->s.degrees - 1, joined = top && f->s.relation != FUSED_ALONE;
   *out = (fused_mesh){.star = {0}};
   for (int k = 0; k <= top; k++) {
     int64_t n = f->s.n[k];
-    if (!ARENA_NEW(&f->mem, f->order[k], n) || !ARENA_NEW(a, place[k], n)) return DKHO_E_MEMORY;
+    if (!ARENA_NEW(a, order[k], n) || !ARENA_NEW(a, place[k], n)) return DKHO_E_MEMORY;
     if (joined && k)
-      TRY(order_by_faces(m, k, n, place[k - 1], f->order[k]));
+      TRY(order_by_faces(m, k, n, place[k - 1], order[k]));
     else if (joined)
-      TRY(order_vertices(m, n, f->order[k]));
+      TRY(order_vertices(m, n, order[k]));
     for (int32_t i = 0; i < n; i++) {
-      if (!joined) f->order[k][i] = i;
-      place[k][f->order[k][i]] = i;
+      if (!joined) order[k][i] = i;
+      place[k][order[k][i]] = i;
     }
   }
+  if (!joined) *out = *m;
   for (int k = 0; joined && k <= top; k++) {
-    if (k > 0) TRY(move_faces(a, m, out, k, f->s.n[k], f->order[k], place[k - 1]));
-    if (k < top) TRY(move_cofaces(a, m, out, k, f->s.n[k], f->order[k], place[k + 1]));
-    TRY(move_star(a, m, out, k, f->s.n[k], f->order[k]));
+    if (k > 0) TRY(move_faces(a, m, out, k, f->s.n[k], order[k], place[k - 1]));
+    if (k < top) TRY(move_cofaces(a, m, out, k, f->s.n[k], order[k], place[k + 1]));
+    TRY(move_star(a, m, out, k, f->s.n[k], order[k]));
   }
   return DKHO_OK;
 }

@@ -74,14 +74,40 @@ static int wants_before(const pass *p, int k) {
   return fused_wants(p->f, p->step, k);
 }
 
+/* θ, or T on the way back, of the degrees whose neighbours the residuals of this substep read: A_{k+1} and B_{k-1} are wanted where
+ * θ_k is after it. */
+static void send_rows(const pass *p, int step, int back) {
+  exchange_field field[DEG];
+  int count = 0;
+  for (int k = 0; k < p->f->s.degrees; k++)
+    if (fused_wants(p->f, step + 1, k))
+      field[count++] = (exchange_field){k, PART_BOTH, back ? p->s->gt[k] : p->s->theta[k][step]};
+  share_begin(p, count, field);
+}
+
+/* A of the cofaces, B of the faces; on the way back their cotangents. */
+static void send_residuals(const pass *p) {
+  exchange_field field[2 * DEG];
+  int count = 0;
+  for (int k = 0; k < p->f->s.degrees; k++) {
+    if (wants_a(p, k)) field[count++] = (exchange_field){k, PART_ABOVE, p->s->res_a[k]};
+    if (wants_b(p, k)) field[count++] = (exchange_field){k, PART_BELOW, p->s->res_b[k]};
+  }
+  share_begin(p, count, field);
+}
+
+/* θ of the next substep sets off as soon as it is there, and travels while the content is updated. */
 void relation_forward(pass *p, int step) {
   p->step = step;
   if (p->f->s.relation == FUSED_ALONE) {
     run_chunks(p, 1U << p->f->s.target, alone_chunk, NULL);
     return;
   }
-  run_chunks(p, mask_where(p, wants_a) | mask_where(p, wants_b), residual_chunk, NULL);
-  run_chunks(p, mask_where(p, wants_after), step_chunk, NULL);
+  if (step == 0 && p->f->s.start != FUSED_ZERO) send_rows(p, 0, 0);
+  run_across(p, mask_where(p, wants_a) | mask_where(p, wants_b), residual_chunk);
+  send_residuals(p);
+  run_across(p, mask_where(p, wants_after), step_chunk);
+  if (step + 1 < p->f->s.layers * p->f->s.substeps) send_rows(p, step + 1, 0);
 }
 
 /* Cotangents of the arguments of A_k and B_k into res_a, res_b; those of the maps added; dots by chunk. */
@@ -122,11 +148,6 @@ static double lane_sum(const real *x) {
   return s;
 }
 
-static double *sums_at(const pass *p, int root, int step, int k) {
-  int steps = p->f->s.layers * p->f->s.substeps;
-  return p->s->sums + (((size_t)root * (size_t)steps + (size_t)step) * DEG + (size_t)k) * 3;
-}
-
 /* The dots of one degree summed over its chunks. */
 static void sum_dots(const pass *p, int k) {
   const chunk_tree *t = &p->f->tree[k];
@@ -136,7 +157,7 @@ static void sum_dots(const pass *p, int k) {
   tree_sum(t, 3, p->s->leaf);
   for (int i = 0; i < held; i++)
     if (t->root[i] >= 0)
-      memcpy(sums_at(p, t->root[i], p->step, k), p->s->leaf + (size_t)3 * (size_t)i, 3 * sizeof(double));
+      memcpy(sums_at(p->f, p->s, t->root[i], p->step, k), p->s->leaf + (size_t)3 * (size_t)i, 3 * sizeof(double));
 }
 
 /* g_σk -= τ<T_k, feedback_k>, g_τ -= <T_k, ω_k + σ_k feedback_k>, over the degrees in order. */
@@ -146,7 +167,7 @@ static void add_scalars(const pass *p) {
   double back[DEG + 2] = {0}, drive = 0; /* back[k+1] belongs to degree k */
   int alone = f->s.relation == FUSED_ALONE;
   for (int k = 0; k < f->s.degrees; k++) {
-    const double *sum = sums_at(p, 0, p->step, k);
+    const double *sum = sums_at(f, p->s, 0, p->step, k);
     if (alone && k != f->s.target) continue;
     back[k] += sum[0];
     back[k + 2 - alone] += sum[1];
@@ -169,14 +190,17 @@ void relation_scalars(const pass *p) {
 void relation_backward(pass *p, int step) {
   int alone = p->f->s.relation == FUSED_ALONE;
   p->step = step;
-  if (alone)
+  if (alone) {
     run_chunks(p, 1U << p->f->s.target, alone_back_chunk, NULL);
-  else
-    run_chunks(p, (1U << p->f->s.degrees) - 1, residual_back_chunk, NULL);
+  } else {
+    send_rows(p, step, 1);
+    run_across(p, (1U << p->f->s.degrees) - 1, residual_back_chunk);
+  }
   for (int k = 0; k < p->f->s.degrees; k++)
     if (!alone || k == p->f->s.target) sum_dots(p, k);
   if (alone || (step == 0 && p->f->s.start == FUSED_ZERO)) return; /* nothing depends on a start at zero */
-  run_chunks(p, mask_where(p, wants_before), step_back_chunk, NULL);
+  send_residuals(p);
+  run_across(p, mask_where(p, wants_before), step_back_chunk);
 }
 
 /* m_k = d x_{k-1} + δ x_{k+1}; σ_k is in the matrix that reads it. */
@@ -203,7 +227,24 @@ static void hop_back_chunk(const pass *p, const chunk *c, scratch *w, real *part
                       s->res_a[k]);
 }
 
+/* x of layer l, or g_m on the way back, of the degrees whose neighbours read it. */
+static void send_carriers(const pass *p, int l, int back) {
+  exchange_field field[DEG];
+  int count = 0;
+  for (int k = 0; k < p->f->s.degrees; k++)
+    if (back ? fused_lives(p->f, l + 1, k) : fused_lives(p->f, l + 1, k - 1) || fused_lives(p->f, l + 1, k + 1))
+      field[count++] = (exchange_field){k, PART_BOTH, back ? p->s->gt[k] : p->s->theta[k][l]};
+  share_begin(p, count, field);
+}
+
+void carrier_forward(pass *p, int l) {
+  p->layer = l;
+  send_carriers(p, l, 0);
+  run_across(p, p->f->live[l + 1], content_chunk);
+}
+
 void carrier_backward(pass *p, int l) {
   p->layer = l;
-  run_chunks(p, p->f->live[l], hop_back_chunk, NULL);
+  send_carriers(p, l, 1);
+  run_across(p, p->f->live[l], hop_back_chunk);
 }

@@ -59,6 +59,7 @@ static int free_slot(const sweep *w) {
 static int chunk_at(const sweep *w, int at) {
   const fused *f = w->p->f;
   int i = w->p->turned ? f->chunk_count - 1 - at : at;
+  if (w->p->which != ALL_CHUNKS && f->chunks[i].rim != (w->p->which == RIM_CHUNKS)) return -1;
   return w->mask >> f->chunks[i].k & 1U ? i : -1;
 }
 
@@ -87,6 +88,19 @@ void run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)
     if (!shared) one_chunk(&w, i, p->worker, slot);
     if (unit_of) fold_partial(&w, i, slot);
   }
+}
+
+void run_across(pass *p, unsigned mask, chunk_fn fn) {
+  if (!p->f->ranks) {
+    run_chunks(p, mask, fn, NULL);
+    return;
+  }
+  p->which = INNER_CHUNKS;
+  run_chunks(p, mask, fn, NULL);
+  share_finish(p);
+  p->which = RIM_CHUNKS;
+  run_chunks(p, mask, fn, NULL);
+  p->which = ALL_CHUNKS;
 }
 
 /* A pass over the big arrays runs against the one before: it begins where that one ended, with what is still in cache. */
@@ -127,6 +141,11 @@ static void forward(pass *p, const fused_sample *in) {
   run_turned(p, f->live[0], encoder_chunk, NULL);
   for (int l = 0; l < f->s.layers; l++) {
     for (int r = 0; r < substeps; r++) relation_forward(p, l * substeps + r);
+    if (f->s.relation == FUSED_CARRIER) {
+      p->turned = !p->turned;
+      carrier_forward(p, l);
+      continue;
+    }
     p->layer = l;
     run_turned(p, f->live[l + 1], content_chunk, NULL);
   }
@@ -173,6 +192,7 @@ static void backward(pass *p, const fused_sample *in) {
       phases_backward(p, l);
   }
   run_turned(p, f->live[0], encoder_back_chunk, encoder_unit);
+  share_gradient(p);
   if (f->s.relation != FUSED_CARRIER) relation_scalars(p);
   global_grads(p, in);
 }
@@ -197,14 +217,16 @@ static dkho_status run_sample(const batch *b, int i, int worker) {
   pass p = {
       .f = f, .s = s, .work = t->work, .worker = worker, .post = t->post ? &t->post[worker] : NULL, .free = &t->free};
   int64_t n = f->s.n[f->s.target];
+  s->status = DKHO_OK;
   forward(&p, &b->samples[i]);
   assert(b->loss || b->y);
+  TRY(s->status);
   kern_untile(n, f->s.outputs, f->order[f->s.target], s->y, b->loss ? s->flat_y : b->y[i]);
   if (!b->loss) return DKHO_OK;
   TRY(b->loss(b->ctx, i, s->flat_y, s->flat_g));
   kern_tile(n, f->s.outputs, f->order[f->s.target], s->flat_g, s->g_y);
   backward(&p, &b->samples[i]);
-  return DKHO_OK;
+  return s->status;
 }
 
 /* Without a sample of its own, a worker goes from post to post. A guest is counted before it looks, and an owner closes its
@@ -226,11 +248,14 @@ static void help(batch *b, int worker) {
   atomic_fetch_sub(&t->free, 1);
 }
 
-/* Tasks behind the last sample are help for those who still have one. */
+/* Tasks behind the last sample are help for those who still have one. Where ranks share a mesh it is the caller who talks to them:
+ * each worker then takes one task and stays with it, and the caller's is the sample. */
 static dkho_status batch_task(void *ctx, size_t task, int worker) {
   batch *b = ctx;
-  if ((int)task >= b->group) return help(b, worker), DKHO_OK;
-  dkho_status s = run_sample(b, b->first + (int)task, worker);
+  int sample = b->t->f->ranks ? worker : (int)task;
+  if (sample >= b->group) return help(b, worker), DKHO_OK;
+  if (!atomic_load(&b->left)) return DKHO_OK;
+  dkho_status s = run_sample(b, b->first + sample, worker);
   if (s == DKHO_OK)
     atomic_fetch_sub(&b->left, 1);
   else

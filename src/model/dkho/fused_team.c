@@ -19,6 +19,7 @@ static real *tiles(fused_team *t, int count, int ch, dkho_status *s) {
 static dkho_status plan_degree(fused_team *t, sample_state *st, int k) {
   const fused *f = t->f;
   int n = f->tiles[k], h = f->s.h, c = f->s.c, steps = f->s.layers * f->s.substeps;
+  int near = kern_tiles(f->cols[k]); /* with the neighbours' rows */
   int carrier = f->s.relation == FUSED_CARRIER;
   dkho_status s = DKHO_OK;
   if (!fused_lives(f, 0, k)) return s;
@@ -33,11 +34,11 @@ static dkho_status plan_degree(fused_team *t, sample_state *st, int k) {
   }
   if (!ARENA_NEW(&t->mem, st->theta[k], steps + 1)) return DKHO_E_MEMORY;
   for (int i = 0; i <= steps; i++)
-    st->theta[k][i] = t->predicts && i > 2 ? st->theta[k][i - 2] : tiles(t, n + 1, c, &s);
-  if (f->s.relation != FUSED_ALONE) st->res_a[k] = tiles(t, n + 1, c, &s);
-  if (f->s.relation == FUSED_COUPLED) st->res_b[k] = tiles(t, n + 1, c, &s);
+    st->theta[k][i] = t->predicts && i > 2 ? st->theta[k][i - 2] : tiles(t, near + 1, c, &s);
+  if (f->s.relation != FUSED_ALONE) st->res_a[k] = tiles(t, near + 1, c, &s);
+  if (f->s.relation == FUSED_COUPLED) st->res_b[k] = tiles(t, near + 1, c, &s);
   if (t->predicts) return s;
-  st->gt[k] = tiles(t, n + 1, c, &s);
+  st->gt[k] = tiles(t, near + 1, c, &s);
   st->gz[k] = tiles(t, n, h, &s);
   st->gz0[k] = tiles(t, n, h, &s);
   if (!carrier) st->gmaps[k] = tiles(t, n, 3 * c, &s);
@@ -52,8 +53,8 @@ static dkho_status plan_state(fused_team *t, sample_state *st) {
   st->y = tiles(t, f->tiles[k], outs, &s);
   if (t->predicts) return s;
   st->g_y = tiles(t, f->tiles[k], outs, &s);
-  st->flat_y = reals(t, (size_t)f->s.n[k] * (size_t)outs, &s);
-  st->flat_g = reals(t, (size_t)f->s.n[k] * (size_t)outs, &s);
+  st->flat_y = reals(t, (size_t)f->whole[k] * (size_t)outs, &s);
+  st->flat_g = reals(t, (size_t)f->whole[k] * (size_t)outs, &s);
   st->dots = tiles(t, f->chunk_count, 3, &s);
   st->partial = reals(t, (size_t)t->partials * f->unit_max, &s);
   if (!ARENA_NEW(&t->mem, st->leaf, f->chunk_count * 3) ||
@@ -97,7 +98,7 @@ static dkho_status create(fused_team **out, const fused *f, pool *p, int samples
   if (!MEM_NEW(t, 1)) return DKHO_E_MEMORY;
   t->f = f;
   t->p = p;
-  t->samples = samples < 1 ? 1 : samples;
+  t->samples = samples < 1 || f->ranks ? 1 : samples; /* ranks take one sample after the other */
   t->predicts = predicts;
   dkho_status s = plan(t);
   if (s == DKHO_OK)

@@ -18,8 +18,11 @@ const int32_t *fused_block(const fused *f, int b, int *count) {
   return f->order[k] + first;
 }
 
-void fused_sum(const fused *f, int m, double *value, double *total) {
-  tree_total(&f->tree[f->s.target], m, value, total);
+dkho_status fused_sum(const fused *f, int m, double *value, double *total) {
+  if (f->ranks) return share_total(f, f->s.target, m, value, total);
+  tree_sum(&f->tree[f->s.target], m, value);
+  memcpy(total, value, (size_t)m * sizeof *total);
+  return DKHO_OK;
 }
 
 /* Whether all leaves of node `at` are held. */
@@ -45,7 +48,7 @@ static void number_roots(chunk_tree *t) {
 
 static dkho_status plan_tree(fused *f, int k) {
   chunk_tree *t = &f->tree[k];
-  t->leaves = (f->tiles[k] + CHUNK - 1) / CHUNK;
+  t->leaves = (kern_tiles(f->whole[k]) + CHUNK - 1) / CHUNK;
   while (1 << t->levels < t->leaves) t->levels++;
   assert(t->levels < TREE_LEVELS);
   if (!ARENA_NEW(&f->mem, t->before, t->leaves + 1) || !ARENA_NEW(&f->mem, t->root, t->leaves)) return DKHO_E_MEMORY;
@@ -59,6 +62,7 @@ static dkho_status plan_tree(fused *f, int k) {
 }
 
 dkho_status plan_trees(fused *f) {
+  f->roots = 1; /* a rank without chunks may still be the one that gets the sum */
   for (int k = 0; k < f->s.degrees; k++) TRY(plan_tree(f, k));
   return DKHO_OK;
 }
@@ -71,9 +75,4 @@ void tree_sum(const chunk_tree *t, int m, double *value) {
       const double *two = value + (int64_t)t->before[(at + 1) << level] * m;
       for (int i = 0; i < m; i++) one[i] += two[i];
     }
-}
-
-void tree_total(const chunk_tree *t, int m, double *value, double *total) {
-  tree_sum(t, m, value);
-  memcpy(total, value, (size_t)m * sizeof *total);
 }

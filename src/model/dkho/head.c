@@ -131,7 +131,7 @@ static void run_branch(const head *h, head_slot *s, const real *g) {
 typedef void (*row_sum)(const head *h, int64_t i, const real *a, const real *b, double *out);
 
 /* out [m] = the sum of fn over the rows, block by block. */
-static void sum_rows(const head *h, int slot, int m, row_sum fn, const real *a, const real *b, double *out) {
+static dkho_status sum_rows(const head *h, int slot, int m, row_sum fn, const real *a, const real *b, double *out) {
   int blocks = fused_blocks(h->f), count;
   double *part = h->by_block + (int64_t)slot * blocks * h->wide_sum;
   memset(part, 0, (size_t)blocks * (size_t)m * sizeof *part);
@@ -139,7 +139,7 @@ static void sum_rows(const head *h, int slot, int m, row_sum fn, const real *a, 
     const int32_t *row = fused_block(h->f, at, &count);
     for (int i = 0; i < count; i++) fn(h, row[i], a, b, part + (int64_t)at * m);
   }
-  fused_sum(h->f, m, part, out);
+  return fused_sum(h->f, m, part, out);
 }
 
 /* out [β × C] += basisᵀ u */
@@ -149,8 +149,8 @@ static void project_row(const head *h, int64_t i, const real *basis, const real 
       out[j * h->channels + c] += (double)basis[i * h->modes + j] * (double)u[i * h->channels + c];
 }
 
-static void project(const head *h, int slot, const real *basis, const real *u, double *out) {
-  sum_rows(h, slot, h->modes * h->channels, project_row, basis, u, out);
+static dkho_status project(const head *h, int slot, const real *basis, const real *u, double *out) {
+  return sum_rows(h, slot, h->modes * h->channels, project_row, basis, u, out);
 }
 
 /* out ← u + basis · a, a [β × C]; out may be u. */
@@ -169,21 +169,22 @@ static void add_modes(const head *h, const real *basis, const double *a, const r
 }
 
 /* out ← ũ + H (m - (M H)ᵀ ũ) */
-static void compose_output(head *h, int slot, const real *summary, const real *u, real *out) {
+static dkho_status compose_output(head *h, int slot, const real *summary, const real *u, real *out) {
   int outs = h->modes * h->channels;
   if (!h->modes) {
     if (out != u) memcpy(out, u, (size_t)(h->n * h->channels) * sizeof *out);
-    return;
+    return DKHO_OK;
   }
   double *a = h->sums + (int64_t)slot * h->wide_sum;
   run_branch(h, &h->slot[slot], summary);
-  project(h, slot, h->mh, u, a);
+  TRY(project(h, slot, h->mh, u, a));
   for (int o = 0; o < outs; o++) a[o] = h->slot[slot].m[o] - a[o];
   add_modes(h, h->h, a, u, out);
+  return DKHO_OK;
 }
 
-void head_predict(head *h, int slot, const real *summary, real *u) {
-  compose_output(h, slot, summary, u, u);
+dkho_status head_predict(head *h, int slot, const real *summary, real *u) {
+  return compose_output(h, slot, summary, u, u);
 }
 
 /* out += [‖û - y‖², ‖y‖²] */
@@ -203,24 +204,25 @@ static void set_given_rows(const head *h, const real *values, real *u) {
 }
 
 /* û stands in g_u until its cotangent (weight/(‖û - y‖ max(‖y‖, eps))) (û - y) takes its place; then the adjoint of the projection. */
-void head_loss(head *h, int slot, const real *summary, const real *u, const real *y, const real *given, double weight,
-               double *loss, real *g_u) {
+dkho_status head_loss(head *h, int slot, const real *summary, const real *u, const real *y, const real *given,
+                      double weight, double *loss, real *g_u) {
   int64_t n = h->n * h->channels;
   int outs = h->modes * h->channels;
   double norm[2];
-  compose_output(h, slot, summary, u, g_u);
+  TRY(compose_output(h, slot, summary, u, g_u));
   set_given_rows(h, given, g_u);
-  sum_rows(h, slot, 2, gap_row, g_u, y, norm);
+  TRY(sum_rows(h, slot, 2, gap_row, g_u, y, norm));
   double gap = norm[0], size = norm[1];
   double scale = fmax(sqrt(size), h->eps), slope = gap > 0 ? weight / (sqrt(gap) * scale) : 0;
   *loss = sqrt(gap) / scale;
   for (int64_t i = 0; i < n; i++) g_u[i] = (real)(slope * ((double)g_u[i] - (double)y[i]));
   set_given_rows(h, NULL, g_u);
-  if (!h->modes) return;
+  if (!h->modes) return DKHO_OK;
   double *g_m = h->slot[slot].g_m, *a = h->sums + (int64_t)slot * h->wide_sum;
-  project(h, slot, h->h, g_u, g_m); /* m enters as H m, ũ as ũ - H (M H)ᵀ ũ */
+  TRY(project(h, slot, h->h, g_u, g_m)); /* m enters as H m, ũ as ũ - H (M H)ᵀ ũ */
   for (int o = 0; o < outs; o++) a[o] = -g_m[o];
   add_modes(h, h->mh, a, g_u, g_u);
+  return DKHO_OK;
 }
 
 /* Through the last map and the norm's gain: g_hat ← ∂/∂xhat; its own parameters get their gradients. */

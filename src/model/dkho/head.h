@@ -15,11 +15,11 @@ void head_free(head *h);
 /* The weights of the coming calls, borrowed. */
 void head_bind(head *h, const real *weights);
 
-/* u ← û, in place. Different slots may be used by different threads. */
-void head_predict(head *h, int slot, const real *summary, real *u);
+/* u ← û, in place. Where ranks share the mesh, they call this and head_loss together and have their own rows. Different slots may be used by different threads. */
+dkho_status head_predict(head *h, int slot, const real *summary, real *u);
 /* *loss ← the loss of û, with the given rows put in (givens × C, or NULL), against y; g_u ← weight · ∂loss/∂ũ. What the branch's own gradient needs stays in the slot. */
-void head_loss(head *h, int slot, const real *summary, const real *u, const real *y, const real *given, double weight,
-               double *loss, real *g_u);
+dkho_status head_loss(head *h, int slot, const real *summary, const real *u, const real *y, const real *given,
+                      double weight, double *loss, real *g_u);
 /* Length of the branch's gradient, 0 without one: its tensors one after the other. */
 int64_t head_grads(const head *h);
 /* own ← that of the slot, after head_loss with the same summary. */

@@ -1,0 +1,32 @@
+/* exchange.h: ghosts of a part get the values of their owners. Receives are posted first; between begin and finish the caller
+ * computes what needs no ghosts. One message goes to each neighbouring part, whatever the number of fields in it. */
+#ifndef MESH_EXCHANGE_H
+#define MESH_EXCHANGE_H
+
+#include "base/comm.h"
+#include "base/real.h"
+#include "mesh/partition.h"
+
+/* Rows of one degree, `width` numbers each, whose ghosts of one kind are wanted. */
+typedef struct exchange_field {
+  int k, kind;
+  real *rows;
+} exchange_field;
+
+/* What has been sent, and the seconds spent in waiting for what had not arrived. */
+typedef struct exchange_meter {
+  int64_t messages, bytes;
+  double waited;
+} exchange_meter;
+
+typedef struct exchange exchange;
+/* Of rank p->rank among ranks; both are borrowed. Room for messages of up to two fields a degree. */
+dkho_status exchange_create(exchange **out, const mesh_part *p, comm *ranks, int width);
+void exchange_free(exchange *e);
+/* All parts begin and finish the same exchanges in the same order; one at a time. The rows that are sent must be there; ghosts are
+ * written by finish. */
+dkho_status exchange_begin(exchange *e, int count, const exchange_field *field);
+dkho_status exchange_finish(exchange *e); /* nothing under way: nothing happens */
+exchange_meter *exchange_meter_of(exchange *e);
+
+#endif
