@@ -83,7 +83,7 @@ static void check_parts(net_case *n, int threads, int few) {
   t.gradient = case_gradient(n, t.k, 1, 4, CASE_SAMPLES);
   t.output = case_output(n, t.k, 1, 2);
   int launched = comm_world()->size > 1; /* by MPI's launcher, with as many ranks as it says */
-  for (size_t i = few ? 2 : 0; i < (launched ? 3 : sizeof sizes / sizeof *sizes); i += few ? 2 : 1)
+  for (size_t i = few ? 2 : 0; i < (launched ? 1 + (size_t)few * 2 : sizeof sizes / sizeof *sizes); i += few ? 2 : 1)
     for (t.method = PARTITION_METIS; t.method <= PARTITION_RANDOM; t.method++) {
       dkho_status s = launched ? run_rank(comm_world(), &t) : ranks_run(sizes[i], run_rank, &t);
       if (s != DKHO_OK) fail_msg("%d ranks, method %d: %s", sizes[i], (int)t.method, fail_text());
