@@ -164,71 +164,109 @@ dkho_status config_load_json(const char *path, json_t **out) {
   return s;
 }
 
-/* Keys of the file whose values are plain numbers: one list, for writing and for reading. */
+/* Keys of the file, each in one list, for writing and for reading. Numbers say where they are in run_config; fallback: what files that
+ * lack the key mean. */
+typedef enum number_type { NUMBER_INT, NUMBER_INT64, NUMBER_DOUBLE } number_type;
 typedef struct number_key {
   const char *key;
-  size_t at; /* in run_config */
-  int whole;
-  int64_t lo, hi;
+  size_t at;
+  number_type type;
+  int64_t lo, hi; /* of whole numbers */
 } number_key;
-#define WHOLE(key, member, lo, hi)                                                                                     \
-  { key, offsetof(run_config, member), 1, lo, hi }
-#define NUMBER(key, member)                                                                                            \
-  { key, offsetof(run_config, member), 0, 0, 0 }
-static const number_key number_keys[] = {WHOLE("epochs", epochs, 1, 1000000),
-                                         WHOLE("batch", batch, 1, 65536),
-                                         WHOLE("warmup", warmup, 0, INT64_MAX),
-                                         WHOLE("train_samples", train_samples, 0, INT64_MAX),
-                                         NUMBER("lr", lr),
-                                         NUMBER("weight_decay", weight_decay),
-                                         NUMBER("clip", clip),
-                                         NUMBER("ema", ema),
-                                         NUMBER("loss_eps", request.setup.loss_eps)};
+#define NUMBER(key, member, type, lo, hi)                                                                              \
+  { key, offsetof(run_config, member), type, lo, hi }
+static const number_key number_keys[] = {NUMBER("modes", request.modes, NUMBER_INT, 1, DATA_CHANNELS_MAX),
+                                         NUMBER("harmonic", request.harmonic, NUMBER_INT, 0, 1),
+                                         NUMBER("seed", seed, NUMBER_INT64, INT64_MIN, INT64_MAX),
+                                         NUMBER("epochs", epochs, NUMBER_INT64, 1, 1000000),
+                                         NUMBER("batch", batch, NUMBER_INT64, 1, 65536),
+                                         NUMBER("warmup", warmup, NUMBER_INT64, 0, INT64_MAX),
+                                         NUMBER("train_samples", train_samples, NUMBER_INT64, 0, INT64_MAX),
+                                         NUMBER("lr", lr, NUMBER_DOUBLE, 0, 0),
+                                         NUMBER("weight_decay", weight_decay, NUMBER_DOUBLE, 0, 0),
+                                         NUMBER("clip", clip, NUMBER_DOUBLE, 0, 0),
+                                         NUMBER("ema", ema, NUMBER_DOUBLE, 0, 0),
+                                         NUMBER("loss_eps", request.setup.loss_eps, NUMBER_DOUBLE, 0, 0)};
 enum { NUMBER_KEYS = sizeof number_keys / sizeof *number_keys };
+
+enum {
+  TEXT_DATA,
+  TEXT_HASH,
+  TEXT_TARGET,
+  TEXT_METRICS,
+  TEXT_METRIC,
+  TEXT_PROFILE,
+  TEXT_OPTIMIZER,
+  TEXT_SCHEDULE,
+  TEXT_KEYS
+};
+static const struct {
+  const char *key, *fallback;
+} text_keys[TEXT_KEYS] = {[TEXT_DATA] = {"data", NULL},
+                          [TEXT_HASH] = {"data_hash", NULL},
+                          [TEXT_TARGET] = {"target", NULL},
+                          [TEXT_METRICS] = {"metrics", NULL},
+                          [TEXT_METRIC] = {"metric", NULL},
+                          [TEXT_PROFILE] = {"profile", NULL},
+                          [TEXT_OPTIMIZER] = {"optimizer", "adamw"},
+                          [TEXT_SCHEDULE] = {"schedule", "cosine"}};
+static const char model_key[] = "model", options_key[] = "options", skip_key[] = "skip_nonfinite",
+                  board_key[] = "tensorboard";
+
+static json_t *number_json(const run_config *c, const number_key *k) {
+  const void *at = (const char *)c + k->at;
+  if (k->type == NUMBER_DOUBLE) return json_real(*(const double *)at);
+  return json_integer(k->type == NUMBER_INT ? *(const int *)at : (json_int_t) * (const int64_t *)at);
+}
 
 dkho_status config_write(const run_config *c, const char *path, int force) {
   const model_setup *m = &c->request.setup;
-  json_t *j = json_pack("{s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:I, s:s, s:s}", "model", m->m->name,
-                        "options", options_json(m->m->option, m->option), "data", c->data, "data_hash", c->data_hash,
-                        "target", c->target, "metrics", c->metrics, "metric", dec_metric_name(m->metric), "profile",
-                        feat_profile_name(c->request.profile), "modes", c->request.modes, "harmonic",
-                        c->request.harmonic, "skip_nonfinite", c->skip_nonfinite, "seed", (json_int_t)c->seed,
-                        "optimizer", optim_name(c->optimizer), "schedule", lr_name(c->schedule));
-  for (int i = 0; j && i < NUMBER_KEYS; i++) {
-    const char *at = (const char *)c + number_keys[i].at;
-    json_object_set_new(j, number_keys[i].key,
-                        number_keys[i].whole ? json_integer((json_int_t) * (const int64_t *)(const void *)at)
-                                             : json_real(*(const double *)(const void *)at));
-  }
-  if (j && c->tensorboard) json_object_set_new(j, "tensorboard", json_true());
+  const char *text[TEXT_KEYS] = {[TEXT_DATA] = c->data,
+                                 [TEXT_HASH] = c->data_hash,
+                                 [TEXT_TARGET] = c->target,
+                                 [TEXT_METRICS] = c->metrics,
+                                 [TEXT_METRIC] = dec_metric_name(m->metric),
+                                 [TEXT_PROFILE] = feat_profile_name(c->request.profile),
+                                 [TEXT_OPTIMIZER] = optim_name(c->optimizer),
+                                 [TEXT_SCHEDULE] = lr_name(c->schedule)};
+  json_t *j = json_pack("{s:s, s:o, s:b}", model_key, m->m->name, options_key, options_json(m->m->option, m->option),
+                        skip_key, c->skip_nonfinite);
+  for (int i = 0; j && i < TEXT_KEYS; i++) json_object_set_new(j, text_keys[i].key, json_string(text[i]));
+  for (int i = 0; j && i < NUMBER_KEYS; i++)
+    json_object_set_new(j, number_keys[i].key, number_json(c, &number_keys[i]));
+  if (j && c->tensorboard) json_object_set_new(j, board_key, json_true());
   return config_save_json(j, path, force);
 }
 
 dkho_status config_data_path(const char *path, char **data) {
   json_t *j = NULL;
   TRY(config_load_json(path, &j));
-  const char *text = json_string_value(json_object_get(j, "data"));
+  const char *text = json_string_value(json_object_get(j, text_keys[TEXT_DATA].key));
   dkho_status s = text ? DKHO_OK : fail(DKHO_E_FORMAT, "%s: 'data' is missing", path);
   if (text && !(*data = mem_strdup(text))) s = DKHO_E_MEMORY;
   json_decref(j);
   return s;
 }
 
-/* Number keys of config.json into the request and the table of number_keys; names the file in every complaint. */
+/* Names the file in every complaint. */
 static dkho_status read_numbers(run_config *c, json_t *j, const char *path) {
-  int64_t modes, harmonic, seed;
-  TRY(spec_int(j, path, "modes", NULL, 1, DATA_CHANNELS_MAX, &modes));
-  TRY(spec_int(j, path, "harmonic", NULL, 0, 1, &harmonic));
-  TRY(spec_int(j, path, "seed", NULL, INT64_MIN, INT64_MAX, &seed));
   for (int i = 0; i < NUMBER_KEYS; i++) {
     const number_key *k = &number_keys[i];
     void *at = (char *)c + k->at;
-    TRY(k->whole ? spec_int(j, path, k->key, NULL, k->lo, k->hi, at) : spec_number(j, path, k->key, NULL, at));
+    int64_t whole;
+    if (k->type == NUMBER_DOUBLE) {
+      TRY(spec_number(j, path, k->key, NULL, at));
+      continue;
+    }
+    TRY(spec_int(j, path, k->key, NULL, k->lo, k->hi, &whole));
+    if (k->type == NUMBER_INT)
+      *(int *)at = (int)whole;
+    else
+      *(int64_t *)at = whole;
   }
-  c->request.modes = (int)modes, c->request.harmonic = (int)harmonic;
-  c->seed = c->request.seed = (uint64_t)seed;
-  c->skip_nonfinite = json_is_true(json_object_get(j, "skip_nonfinite"));
-  c->tensorboard = json_is_true(json_object_get(j, "tensorboard"));
+  c->request.seed = c->seed;
+  c->skip_nonfinite = json_is_true(json_object_get(j, skip_key));
+  c->tensorboard = json_is_true(json_object_get(j, board_key));
   dkho_status s = check_numbers(c);
   return s == DKHO_OK ? s : fail_prefix(s, "%s", path);
 }
@@ -237,28 +275,23 @@ static dkho_status read_numbers(run_config *c, json_t *j, const char *path) {
 static dkho_status read_model(run_config *c, json_t *j, const char *path) {
   const char *name;
   const model_type *m;
-  json_t *options = json_object_get(j, "options");
-  TRY(spec_text(j, path, "model", "dkho", &c->mem, &name));
+  json_t *options = json_object_get(j, options_key);
+  TRY(spec_text(j, path, model_key, "dkho", &c->mem, &name));
   TRY(model_find(name, &m));
   TRY(model_choose(&c->request.setup, m, NULL, NULL, NULL));
   return options_read(path, m->option, c->request.setup.option, options ? options : j);
 }
 
-/* Text keys of config.json; refuses data whose hash is not that of the run. Texts are copied into c->mem. */
+/* Refuses data whose hash is not that of the run. Texts are copied into c->mem. */
 static dkho_status read_texts(run_config *c, json_t *j, const char *path, const dataset *d) {
-  const char *metric, *profile, *hash, *optimizer, *schedule;
-  TRY(spec_text(j, path, "data", NULL, &c->mem, &c->data));
-  TRY(spec_text(j, path, "data_hash", NULL, &c->mem, &hash));
-  TRY(spec_text(j, path, "target", NULL, &c->mem, &c->target));
-  TRY(spec_text(j, path, "metrics", NULL, &c->mem, &c->metrics));
-  TRY(spec_text(j, path, "metric", NULL, &c->mem, &metric));
-  TRY(spec_text(j, path, "profile", NULL, &c->mem, &profile));
-  TRY(spec_text(j, path, "optimizer", "adamw", &c->mem, &optimizer));
-  TRY(spec_text(j, path, "schedule", "cosine", &c->mem, &schedule));
-  dkho_status s = optim_parse(optimizer, &c->optimizer);
-  if (s == DKHO_OK) s = lr_parse(schedule, &c->schedule);
-  if (s == DKHO_OK) s = dec_metric_parse(metric, &c->request.setup.metric);
-  if (s == DKHO_OK) s = feat_profile_parse(profile, &c->request.profile);
+  const char *text[TEXT_KEYS], *hash;
+  for (int i = 0; i < TEXT_KEYS; i++)
+    TRY(spec_text(j, path, text_keys[i].key, text_keys[i].fallback, &c->mem, &text[i]));
+  c->data = text[TEXT_DATA], c->target = text[TEXT_TARGET], c->metrics = text[TEXT_METRICS], hash = text[TEXT_HASH];
+  dkho_status s = optim_parse(text[TEXT_OPTIMIZER], &c->optimizer);
+  if (s == DKHO_OK) s = lr_parse(text[TEXT_SCHEDULE], &c->schedule);
+  if (s == DKHO_OK) s = dec_metric_parse(text[TEXT_METRIC], &c->request.setup.metric);
+  if (s == DKHO_OK) s = feat_profile_parse(text[TEXT_PROFILE], &c->request.profile);
   if (s != DKHO_OK) return fail_prefix(s, "%s", path);
   st_hash(dataset_file(d), c->data_hash);
   if (strcmp(hash, c->data_hash) != 0)
