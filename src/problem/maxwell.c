@@ -29,10 +29,7 @@ static const data_field fields[] = {
     PROBLEM_TARGET("B", 2, 1),
     PROBLEM_POSITIONS(3),
     PROBLEM_STATIC("label0", 0, 3),
-    PROBLEM_STATIC("tangent", 1, 3),
-    PROBLEM_STATIC("length", 1, 1),
-    PROBLEM_STATIC("normal", 2, 3),
-    PROBLEM_STATIC("area", 2, 1),
+    PROBLEM_SPACE_STATICS,
     PROBLEM_SPECTRAL,
 };
 static const feat_row rows[] = {
@@ -204,16 +201,11 @@ const problem problem_maxwell = {
     .summary = "electromagnetic fields between two conducting spheres: E on edges, magnetic flux through faces",
     .sizes = {800, 100, 100},
     .smoke_sizes = {64, 16, 32},
-    .dim = 3,
-    .gdim = 3,
-    .labels = 3,
-    .betti = {1, 0, 1},
-    .counts = {3017, 22344, 38339, 19010},
+    PROBLEM_ON_SHELL,
     PROBLEM_TABLES(fields, recipes, rows, summaries),
     .notes =
         "E_t = curl B, B_t = -curl E to T = 1.2 between conducting spheres, B = 0 at first; Whitney masses, 24 steps of "
         "the midpoint rule. The map E0 to (E, B) is linear.",
-    .build = cx_cavity,
     .prepare = maxwell_prepare,
     .release = maxwell_release,
     .work = maxwell_work,

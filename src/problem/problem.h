@@ -27,7 +27,7 @@ typedef struct problem_state problem_state;
   { name, DATA_TARGET, degree, channels, DATA_SCALE_RMS, 0, 1e-8, 0, 1 }
 #define PROBLEM_STATIC(name, degree, channels)                                                                         \
   { name, DATA_STATIC, degree, channels, DATA_SCALE_NONE, 0, 0, 0, 1 }
-/* Statics that most problems have; PLANE: those of a planar complex beside its positions. */
+/* Statics that most problems have; PLANE, SPACE: those of a complex in the plane or in space beside its positions. */
 #define PROBLEM_POSITIONS(gdim)                                                                                        \
   PROBLEM_STATIC("position0", 0, gdim), PROBLEM_STATIC("position1", 1, gdim), PROBLEM_STATIC("position2", 2, gdim)
 #define PROBLEM_SPECTRAL                                                                                               \
@@ -35,6 +35,10 @@ typedef struct problem_state problem_state;
       PROBLEM_STATIC("spectral2", 2, PROBLEM_MODES)
 #define PROBLEM_PLANE_STATICS                                                                                          \
   PROBLEM_STATIC("tangent", 1, 2), PROBLEM_STATIC("length", 1, 1), PROBLEM_STATIC("area", 2, 1), PROBLEM_SPECTRAL
+
+#define PROBLEM_SPACE_STATICS                                                                                          \
+  PROBLEM_STATIC("tangent", 1, 3), PROBLEM_STATIC("length", 1, 1), PROBLEM_STATIC("normal", 2, 3),                     \
+      PROBLEM_STATIC("area", 2, 1)
 
 /* Rows of problem.table that say where a simplex is, and those of the summaries. label: FEAT_BOUNDARY, or FEAT_NATIVE where the label
  * tells what is given there. */
@@ -55,6 +59,11 @@ typedef struct problem_state problem_state;
 /* An entry of problem.recipe for problems that are not the paper's. */
 #define PROBLEM_RECIPE(target, harmonic)                                                                               \
   { target, "", 1e-3, 1e-6, 1e-12, 200, 16, 16, harmonic, "generic" }
+
+/* Members of a problem on one of the paper's complexes (mesh/generate.h). */
+#define PROBLEM_ON_TORUS .dim = 2, .gdim = 3, .betti = {1, 2, 1}, .counts = {2499, 7497, 4998}, .build = cx_torus
+#define PROBLEM_ON_SHELL                                                                                               \
+  .dim = 3, .gdim = 3, .labels = 3, .betti = {1, 0, 1}, .counts = {3017, 22344, 38339, 19010}, .build = cx_cavity
 
 /* The members of a problem that arrays of these entries fill. */
 #define PROBLEM_TABLES(fields_, recipes_, rows_, summaries_)                                                           \
