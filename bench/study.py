@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the settings of a study one after the other and tables their validation errors. Standard library only.
+"""Trains the settings of a study one after the other and tables their errors. Standard library only.
 
     bench/study.py bench/faster.json -o runs/faster            # go on wherever it stopped; a finished part is kept
     bench/study.py bench/faster.json -o runs/faster --table    # only the table of what is there
@@ -8,47 +8,87 @@ A setting is trained for `steps` steps (equal steps) and, when its batch is not 
 samples as the others (equal time: a step costs what its samples cost). Equal steps that would end inside an epoch are left
 out. Errors are those of the last epoch on the validation split; the test split is not looked at. Keys of a setting are options
 of `dkho train`; the optimiser is the paper's, AdamW, where none is named. `reference` names the setting that the others are compared with.
+
+A study of networks says `"split": "test"`: errors are then of the selected model on the test split, every setting is trained with each of
+`seeds`, and a setting with `"time": true` is trained once more for as many epochs as the reference's processor time pays for, rounded
+down. A case may have `steps` and `train_samples` of its own, and `settings`, a regular expression, to take only some.
 """
 import argparse
 import csv
 import json
 import os
 import re
+import resource
+import statistics
 import subprocess
 import sys
 
 TEXT = {"warmup": "--warmup", "lr": "--lr", "ema": "--ema", "schedule": "--schedule", "optimizer": "--optimizer",
         "batch": "--batch", "weight_decay": "--weight-decay", "clip": "--clip", "model": "--model", "size": "--size",
-        "profile": "--profile"}
+        "profile": "--profile", "set": "--set"}
 
 
-def settings(study):
+def settings(study, case):
     for s in study["settings"]:
-        unknown = set(s) - set(TEXT) - {"name"}
+        unknown = set(s) - set(TEXT) - {"name", "time"}
         if unknown:
             sys.exit(f"setting '{s.get('name')}': unknown {', '.join(sorted(unknown))}; there are {', '.join(TEXT)}")
-        yield s
+        if re.search(case.get("settings", ""), s["name"]):
+            yield {"optimizer": study.get("optimizer", "adamw"), "schedule": study.get("schedule", "cosine")} | s
 
 
-def epochs_for(study, batch, steps):
+def size_of(study, case):
+    """(training samples, steps) of a case."""
+    return case.get("train_samples", study["train_samples"]), case.get("steps", study["steps"])
+
+
+def epochs_for(samples, batch, steps):
     """0 when the steps end inside an epoch."""
-    per_epoch = -(-study["train_samples"] // batch)
+    per_epoch = -(-samples // batch)
     return 0 if steps % per_epoch else steps // per_epoch
 
 
-def plan(study, case, setting):
-    """(name of the run, epochs, what it answers) of one setting; answers: 'steps', 'time'."""
+def seeds_of(study):
+    return study.get("seeds", [study.get("seed")])
+
+
+def plan(a, study, case, setting, seed):
+    """(name of the run, epochs, what it answers) of one setting; answers: 'steps', 'time'. Runs that wait for another's time are left
+    out until that is known."""
     batch = setting.get("batch", study["batch"])
     slug = re.sub(r"[^a-z0-9.]+", "-", setting["name"].lower()).strip("-")
-    head = f"{case['problem']}{case['target']}/{slug}"
-    equal_steps = epochs_for(study, batch, study["steps"])
-    equal_time = epochs_for(study, batch, study["steps"] * study["batch"] // batch)
+    head = f"{case['problem']}{case['target']}/{slug}" + (f"-seed{seed}" if len(seeds_of(study)) > 1 else "")
+    samples, steps = size_of(study, case)
+    equal_steps = epochs_for(samples, batch, steps)
+    if study.get("split") == "test":
+        runs = [(head, equal_steps, ("steps",))]
+        if setting.get("time"):
+            cost = relative_cost(a, study, case, setting)
+            runs += [(head + "-equal-time", max(1, int(equal_steps / cost + 1e-9)), ("time",))] if cost else []
+        return runs
+    equal_time = epochs_for(samples, batch, steps * study["batch"] // batch)
     if not equal_time:
-        sys.exit(f"setting '{setting['name']}': {study['steps']} steps of batch {study['batch']} are no whole number of its epochs")
+        sys.exit(f"setting '{setting['name']}': {steps} steps of batch {study['batch']} are no whole number of its epochs")
     if equal_steps == equal_time:
         return [(head, equal_steps, ("steps", "time"))]
     runs = [(head, equal_steps, ("steps",))] if equal_steps else []
     return runs + [(head + "-equal-time", equal_time, ("time",))]
+
+
+def processor_seconds(run):
+    try:
+        with open(os.path.join(run, "processor.json")) as f:
+            return json.load(f)["seconds"]
+    except FileNotFoundError:
+        return None
+
+
+def relative_cost(a, study, case, setting):
+    """Processor time of equally many steps over that of the reference, by the first seed; None: not known yet."""
+    first = next(s for s in settings(study, case) if s["name"] == study["reference"])
+    runs = [plan(a, study, case, dict(s, time=False), seeds_of(study)[0])[0][0] for s in (setting, first)]
+    mine, others = (processor_seconds(os.path.join(a.out, r)) for r in runs)
+    return mine / others if mine and others else None
 
 
 def history(run):
@@ -59,19 +99,30 @@ def history(run):
         return []
 
 
-def train(a, study, case, setting, run, epochs):
+def options_of(study, setting):
+    out = []
+    for key, value in ({"batch": study["batch"]} | setting).items():
+        for one in value if isinstance(value, list) else [value]:
+            out += [TEXT[key], str(one)] if key in TEXT else []
+    return out
+
+
+def train(a, study, case, setting, seed, run, epochs):
     if os.path.exists(os.path.join(run, "result.json")):
         return
     if os.path.exists(os.path.join(run, "config.json")):
         command = [a.dkho, "train", "--resume", run]
     else:
         command = [a.dkho, "train", "--data", data(a, study, case), "--target", case["target"], "-o", run, "--epochs",
-                   str(epochs), "--train-samples", str(study["train_samples"]), "--seed", str(study["seed"])]
-        for key, value in ({"optimizer": "adamw", "batch": study["batch"]} | setting).items():
-            if key != "name":
-                command += [TEXT[key], str(value)]
+                   str(epochs), "--train-samples", str(size_of(study, case)[0]), "--seed", str(seed), *options_of(study, setting)]
     print("+", " ".join(command), flush=True)
-    if subprocess.run(command + ["--quiet", "--threads", str(a.threads)], stdout=subprocess.DEVNULL).returncode:
+    before, spent = resource.getrusage(resource.RUSAGE_CHILDREN), processor_seconds(run) or 0
+    failed = subprocess.run(command + ["--quiet", "--threads", str(a.threads)], stdout=subprocess.DEVNULL).returncode
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if os.path.isdir(run):  # a resumed run adds up
+        with open(os.path.join(run, "processor.json"), "w") as f:
+            json.dump({"seconds": spent + after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}, f)
+    if failed:
         sys.exit(f"{run}: training failed; the same command goes on from here")
 
 
@@ -81,32 +132,61 @@ def data(a, study, case):
     path = given.get(case["problem"], os.path.join(a.out, case["problem"] + ".st"))
     if not os.path.exists(path):
         some = ["--samples", str(study["samples"])] if study.get("samples") else []
-        subprocess.run([a.dkho, "data", case["problem"], "--resolution", study["resolution"], "--seed", str(study["seed"]), "-o",
+        subprocess.run([a.dkho, "data", case["problem"], "--resolution", study["resolution"], "--seed", str(study.get("seed", 42)), "-o",
                         path, "--quiet", *some], check=True, stdout=subprocess.DEVNULL)
     return path
+
+
+def outcome(a, study, case, setting, seed, name, epochs):
+    """What one run came to; None: it is not there."""
+    run = os.path.join(a.out, name)
+    h, samples = history(run), size_of(study, case)[0]
+    if len(h) < epochs:
+        return None
+    out = {"val_rel_l2": h[-1]["val_rel_l2"], "best": min(e["val_rel_l2"] for e in h),
+           "steps": epochs * -(-samples // setting.get("batch", study["batch"])), "seconds": h[-1]["seconds"]}
+    if study.get("split") == "test":
+        try:
+            with open(os.path.join(run, "result.json")) as f:
+                result = json.load(f)
+        except FileNotFoundError:
+            return None
+        out |= {"seed": seed, "test_rel_l2": result["test"]["metrics"]["rel_l2"], "parameters": result["parameters"],
+                "processor_seconds": processor_seconds(run)}
+    return out
+
+
+def summary(study, found):
+    """One row's entry: the single outcome, or means over the seeds."""
+    if study.get("split") != "test":
+        return found[0]
+    each = [o["test_rel_l2"] for o in found]
+    return {"test_rel_l2": statistics.mean(each), "spread": statistics.stdev(each) if len(each) > 1 else 0.0, "seeds": len(each),
+            "each": each, "steps": found[0]["steps"], "parameters": found[0]["parameters"],
+            "processor_seconds": statistics.median(o["processor_seconds"] or 0 for o in found)}
 
 
 def collect(a, study):
     rows = []
     for case in study["cases"]:
-        for setting in settings(study):
-            row = {"case": f"{case['problem']} C{case['target']}", "name": setting["name"]}
-            for name, epochs, answers in plan(study, case, setting):
-                h = history(os.path.join(a.out, name))
-                if len(h) < epochs:
-                    continue
-                steps = epochs * -(-study["train_samples"] // setting.get("batch", study["batch"]))
-                for answer in answers:
-                    row[answer] = {"val_rel_l2": h[-1]["val_rel_l2"], "best": min(e["val_rel_l2"] for e in h), "steps": steps,
-                                   "seconds": h[-1]["seconds"]}
-            rows.append(row)
+        for setting in settings(study, case):
+            row = {"case": f"{case['problem']} {'' if study.get('split') else 'C'}{case['target']}", "name": setting["name"]}
+            found = {}
+            for seed in seeds_of(study):
+                for name, epochs, answers in plan(a, study, case, setting, seed):
+                    one = outcome(a, study, case, setting, seed, name, epochs)
+                    for answer in answers if one else []:
+                        found.setdefault(answer, []).append(one)
+            rows.append(row | {answer: summary(study, all_seeds) for answer, all_seeds in found.items()})
     return rows
 
 
 def table(study, rows):
-    out = [f"Validation RelL2 after {study['steps']} steps of batch {study['batch']} (or what is named) on "
-           f"{study['train_samples']} training samples, {study['resolution']} resolution, seed {study['seed']}; equal time "
-           "means equally many samples seen.", ""]
+    error = "test_rel_l2" if study.get("split") == "test" else "val_rel_l2"
+    what = (f"mean of up to {len(seeds_of(study))} seeds; equal time means the reference's processor time" if error == "test_rel_l2" else
+            f"seed {study.get('seed')}; equal time means equally many samples seen")
+    out = [f"{'Test' if error == 'test_rel_l2' else 'Validation'} RelL2 after {study['steps']} steps of batch {study['batch']} (or what is "
+           f"named) on {study['train_samples']} training samples, {study['resolution']} resolution, {what}.", ""]
     for case in dict.fromkeys(r["case"] for r in rows):
         mine = [r for r in rows if r["case"] == case]
         first = study.get("reference", "paper")
@@ -116,10 +196,12 @@ def table(study, rows):
         for r in mine:
             cells = []
             for answer in ("steps", "time"):
-                here, there = (x.get(answer, {}).get("val_rel_l2") for x in (r, reference))
+                here = r.get(answer, {}).get(error)
+                there = reference.get(answer, reference.get("steps", {})).get(error)
                 cells += [f"{here:.4f}" if here else "–", f"{100 * (here / there - 1):+.1f} %" if here and there else "–"]
             last = r.get("time") or r.get("steps") or {}
-            cells += [str(last.get("steps", "–")), f"{last['seconds']:.0f}" if last else "–"]
+            seconds = last.get("processor_seconds", last.get("seconds"))
+            cells += [str(last.get("steps", "–")), f"{seconds:.0f}" if seconds else "–"]
             out.append(f"| {r['name']} | " + " | ".join(cells) + " |")
         out.append("")
     return "\n".join(out)
@@ -137,6 +219,7 @@ def main():
     p.add_argument("--samples", type=int, help="of the data sets made here, in all (default: the benchmark's own)")
     p.add_argument("--resolution", help="instead of the study's")
     p.add_argument("--only", default="", help="regular expression on 'PROBLEM C0 setting'")
+    p.add_argument("--seeds", type=int, nargs="+", help="train only with these of the study's")
     p.add_argument("--table", action="store_true", help="train nothing")
     a = p.parse_args()
     with open(a.study) as f:
@@ -145,11 +228,14 @@ def main():
         if getattr(a, key):
             study[key] = getattr(a, key)
     os.makedirs(a.out, exist_ok=True)
-    for case in study["cases"] if not a.table else []:
-        for setting in settings(study):
-            if re.search(a.only, f"{case['problem']} C{case['target']} {setting['name']}"):
-                for name, epochs, _ in plan(study, case, setting):
-                    train(a, study, case, setting, os.path.join(a.out, name), epochs)
+    for seed in [s for s in seeds_of(study) if not a.table and s in (a.seeds or [s])]:
+        for case in study["cases"]:
+            for setting in settings(study, case):
+                if re.search(a.only, f"{case['problem']} {'' if study.get('split') else 'C'}{case['target']} {setting['name']}"):
+                    done = set()
+                    while more := [r for r in plan(a, study, case, setting, seed) if r[0] not in done]:
+                        train(a, study, case, setting, seed, os.path.join(a.out, more[0][0]), more[0][1])
+                        done.add(more[0][0])
     rows = collect(a, study)
     with open(os.path.join(a.out, "study.json"), "w") as f:
         json.dump({"study": study, "rows": rows}, f, indent=1)

@@ -72,6 +72,46 @@ dkho_status geometry_create(geometry **out, const dec *d, int top, int degree, c
   return DKHO_OK;
 }
 
+/* Row i of the result is row rows[i], column j of the input column place[j]. */
+static dkho_status renumber_map(sparse **out, const sparse *m, const int32_t *rows, const int32_t *place) {
+  const sparse_half *a = &m->a;
+  int64_t *ptr = NULL, at = 0;
+  int32_t *col = NULL;
+  double *val = NULL;
+  dkho_status s = DKHO_E_MEMORY;
+  if (MEM_NEW(ptr, a->rows + 1) && MEM_NEW(col, a->ptr[a->rows]) && MEM_NEW(val, a->ptr[a->rows])) {
+    for (int64_t i = 0; i < a->rows; i++) {
+      for (int64_t p = a->ptr[rows[i]]; p < a->ptr[rows[i] + 1]; p++, at++)
+        col[at] = place[a->col[p]], val[at] = (double)a->val[p];
+      ptr[i + 1] = at;
+    }
+    s = sparse_create(out, a->rows, m->at.rows, ptr, col, val);
+  }
+  mem_free(ptr);
+  mem_free(col);
+  mem_free(val);
+  return s;
+}
+
+dkho_status geometry_renumber(geometry **out, const geometry *g, int degrees, int32_t *const *order,
+                              int32_t *const *place) {
+  geometry *r;
+  dkho_status s = DKHO_OK;
+  *out = NULL;
+  if (!MEM_NEW(r, 1)) return DKHO_E_MEMORY;
+  r->dim = g->dim, r->metric = g->metric;
+  for (int k = 0; k < CX_DEGREES; k++) r->n[k] = g->n[k];
+  for (int k = 1; s == DKHO_OK && k < degrees; k++) {
+    s = renumber_map(&r->d[k - 1], g->d[k - 1], order[k], place[k - 1]);
+    if (s == DKHO_OK && g->delta[k]) s = renumber_map(&r->delta[k], g->delta[k], order[k - 1], place[k]);
+  }
+  if (s == DKHO_OK)
+    *out = r;
+  else
+    geometry_free(r);
+  return s;
+}
+
 void geometry_free(geometry *g) {
   if (!g) return;
   for (int k = 0; k < CX_DEGREES; k++) {

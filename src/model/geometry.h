@@ -22,6 +22,10 @@ typedef struct geometry {
 
 /* Maps between degrees 0 … top; basis of degree `degree`, Hᵀ M H = I (NULL: none). Copies everything. */
 dkho_status geometry_create(geometry **out, const dec *d, int top, int degree, const dec_basis *basis);
+/* The maps between degrees 0 … degrees-1 with the simplices renumbered: place i of degree k is simplex order[k][i], and
+ * place[k][order[k][i]] = i. Without the basis. */
+dkho_status geometry_renumber(geometry **out, const geometry *g, int degrees, int32_t *const *order,
+                              int32_t *const *place);
 void geometry_free(geometry *g);
 
 /* d_k x and δ_k x on the tape; VAR_NONE gives VAR_NONE. */

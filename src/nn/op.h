@@ -61,6 +61,9 @@ dkho_status sparse_create(sparse **out, int64_t rows, int64_t cols, const int64_
 void sparse_free(sparse *m);
 /* y = A x, or y = Aᵀ x. The map is borrowed. */
 var op_sparse(tape *t, const sparse *m, int transpose, var x);
+/* y = Σ_i A_i x_i of up to four different x (transposed[i]: A_iᵀ). The maps know rows of `width` numbers, whatever the columns of the
+ * variables: with x [N × 2w] and width w, rows 2j and 2j+1 of a map are the halves of row j. y has `rows` rows. */
+var op_gather(tape *t, int n, const sparse *const *m, const int *transposed, const var *x, int64_t width, int64_t rows);
 
 /* Fields against a fixed basis, b [N × β] a constant: coefficients c = bᵀ x [β × C], synthesis y = b c [N × C] (c may have
  * any shape of β·C entries, order [β][C]). With b = M H the first gives Hᵀ M x. */

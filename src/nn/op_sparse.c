@@ -1,4 +1,4 @@
-/* op_sparse.c: fixed sparse maps of rows: y = A x and y = Aᵀ x, both as gathers, each the other's backward. */
+/* op_sparse.c: fixed sparse maps of rows, y = Σ_i A_i x_i, as gathers; A and Aᵀ are each the other's backward. */
 #include "la/la.h"
 #include "nn/block.h"
 #include "nn/op.h"
@@ -50,40 +50,67 @@ void sparse_free(sparse *m) {
   mem_free(m);
 }
 
+enum { SOURCES = 4 };
 typedef struct {
-  const sparse_half *forward, *backward;
-} sparse_attr;
+  int n;
+  int64_t width; /* of the rows that the maps know */
+  const sparse_half *forward[SOURCES], *backward[SOURCES];
+} gather_attr;
 
 /* y_i (+)= Σ_p val[p] x[col[p]] for rows r0 … r1-1 */
-static void gather_rows(const lane *l, const sparse_half *h, int64_t ch, int64_t r0, int64_t r1, const real *x, int add,
-                        real *y) {
+static void gather_rows(const lane *l, const sparse_half *h, int64_t width, int64_t r0, int64_t r1, const real *x,
+                        int add, real *y) {
   const kern_csr a = {h->ptr, h->col, h->val};
-  l->k->gather(&a, r0, r1, (int)ch, x, add, y);
+  l->k->gather(&a, r0, r1, (int)width, x, add, y);
 }
 
 static void rows_forward(const op *o, const lane *l, int64_t r0, int64_t r1) {
-  const sparse_attr *a = o->attr;
-  gather_rows(l, a->forward, op_out(o, l, 0)->cols, r0, r1, op_x(o, l, 0), 0, op_y(o, l, 0));
+  const gather_attr *a = o->attr;
+  for (int i = 0; i < a->n; i++) gather_rows(l, a->forward[i], a->width, r0, r1, op_x(o, l, i), i > 0, op_y(o, l, 0));
 }
+/* Sources may differ in their numbers of rows; the blocks are those of the largest. */
 static void rows_backward(const op *o, const lane *l, int64_t r0, int64_t r1) {
-  const sparse_attr *a = o->attr;
-  gather_rows(l, a->backward, op_out(o, l, 0)->cols, r0, r1, op_gy(o, l, 0), op_adds(o, l, 0), op_gx(o, l, 0));
+  const gather_attr *a = o->attr;
+  for (int i = 0; i < a->n; i++) {
+    int64_t end = r1 < a->backward[i]->rows ? r1 : a->backward[i]->rows;
+    if (op_gx(o, l, i) && r0 < end)
+      gather_rows(l, a->backward[i], a->width, r0, end, op_gy(o, l, 0), op_adds(o, l, i), op_gx(o, l, i));
+  }
 }
-static void sparse_forward(const op *o, const lane *l) {
-  par_rows(o, l, op_out(o, l, 0)->rows, rows_forward);
+static void gather_forward(const op *o, const lane *l) {
+  par_rows(o, l, ((const gather_attr *)o->attr)->forward[0]->rows, rows_forward);
 }
-static void sparse_backward(const op *o, const lane *l) {
-  par_rows(o, l, op_in(o, l, 0)->rows, rows_backward);
+static void gather_backward(const op *o, const lane *l) {
+  const gather_attr *a = o->attr;
+  int64_t rows = 0;
+  for (int i = 0; i < a->n; i++)
+    if (op_gx(o, l, i) && a->backward[i]->rows > rows) rows = a->backward[i]->rows;
+  par_rows(o, l, rows, rows_backward);
 }
-static const op_kind kind = {"sparse", sparse_forward, sparse_backward, 0, 0};
+static const op_kind kind = {"gather", gather_forward, gather_backward, 0, 0};
+
+var op_gather(tape *t, int n, const sparse *const *m, const int *transposed, const var *x, int64_t width,
+              int64_t rows) {
+  gather_attr a = {.n = n, .width = width};
+  assert(n >= 1 && n <= SOURCES);
+  if (t->status != DKHO_OK) return VAR_NONE;
+  for (int i = 0; i < n; i++) {
+    a.forward[i] = transposed[i] ? &m[i]->at : &m[i]->a;
+    a.backward[i] = transposed[i] ? &m[i]->a : &m[i]->at;
+    assert(t->var[x[i]].rows * t->var[x[i]].cols == a.backward[i]->rows * width);
+    assert(a.forward[i]->rows == a.forward[0]->rows && (i == 0 || x[i] != x[i - 1]));
+  }
+  int64_t cols = a.forward[0]->rows * width / rows;
+  assert(cols * rows == a.forward[0]->rows * width);
+  op *o = tape_op(t, &kind, n, x, 1, (const int64_t[][2]){{rows, cols}}, sizeof a);
+  if (!o) return VAR_NONE;
+  *(gather_attr *)o->attr = a;
+  o->fresh = (1U << n) - 1;
+  return o->out[0];
+}
 
 var op_sparse(tape *t, const sparse *m, int transposed, var x) {
   if (t->status != DKHO_OK) return VAR_NONE;
-  const sparse_half *f = transposed ? &m->at : &m->a, *b = transposed ? &m->a : &m->at;
-  assert(t->var[x].rows == b->rows);
-  op *o = tape_op(t, &kind, 1, &x, 1, (const int64_t[][2]){{f->rows, t->var[x].cols}}, sizeof(sparse_attr));
-  if (!o) return VAR_NONE;
-  *(sparse_attr *)o->attr = (sparse_attr){f, b};
-  o->fresh = 1;
-  return o->out[0];
+  const sparse_half *f = transposed ? &m->at : &m->a;
+  return op_gather(t, 1, &m, &transposed, &x, t->var[x].cols, f->rows);
 }

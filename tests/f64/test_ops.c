@@ -156,6 +156,47 @@ static dkho_status take_kept(void *ctx, const lane *l, int64_t sample) {
   return DKHO_OK;
 }
 
+/* Two sources, one of them by halves of its rows, into halves of rows. */
+static var gathered(gc *c, const sparse *const *m, var a, var b) {
+  return op_gather(c->t, 2, m, (const int[]){0, 1}, (const var[]){a, b}, 3, 20);
+}
+
+static void gathered_sums(void **state) {
+  (void)state;
+  gc c;
+  sparse *m[2] = {random_map(40, 30, 4, NULL), random_map(24, 40, 5, NULL)};
+  gc_open(&c);
+  declare(&c, "s", 1, 6);
+  gc_params(&c);
+  var a = gc_input(&c, 15, 6, 1, 1), b = gc_input(&c, 24, 3, 1, 1);
+  finish(&c, op_scale(c.t, tape_param(c.t, "s"), gathered(&c, (const sparse *const *)m, a, b)));
+  for (int i = 0; i < 2; i++) sparse_free(m[i]);
+}
+
+static void gathered_values(void **state) {
+  (void)state;
+  kept k = {0};
+  sparse *m[2] = {random_map(40, 30, 4, NULL), random_map(24, 40, 5, NULL)};
+  gc_open(&k.c);
+  gc_params(&k.c);
+  var a = gc_input(&k.c, 15, 6, 1, 0), b = gc_input(&k.c, 24, 3, 1, 0);
+  var parts = op_axpy(k.c.t, 1, op_sparse(k.c.t, m[0], 0, op_reshape(k.c.t, a, 30, 3)), op_sparse(k.c.t, m[1], 1, b));
+  tape_keep(k.c.t, k.y[0] = gathered(&k.c, (const sparse *const *)m, a, b));
+  tape_keep(k.c.t, k.y[1] = op_reshape(k.c.t, parts, 20, 6));
+  gc_ok(engine_create(&k.c.e, k.c.t, ENGINE_PREDICT, VAR_NONE, NULL));
+  engine_bind(k.c.e, k.c.value);
+  engine_batch batch = {.count = 1, .fill = gc_fill, .take = take_kept, .ctx = &k};
+  gc_ok(engine_predict(k.c.e, &batch));
+  double size = 0;
+  for (int i = 0; i < 120; i++) {
+    assert_true(fabs(k.out[0][i] - k.out[1][i]) < 1e-13);
+    size = fmax(size, fabs(k.out[0][i]));
+  }
+  assert_true(size > 0.1);
+  gc_close(&k.c);
+  for (int i = 0; i < 2; i++) sparse_free(m[i]);
+}
+
 /* Both directions against the dense product. */
 static void sparse_values(void **state) {
   (void)state;
@@ -284,10 +325,13 @@ static void pruning(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(affine),       cmocka_unit_test(folded),      cmocka_unit_test(unary),
-      cmocka_unit_test(unary_values), cmocka_unit_test(norm),        cmocka_unit_test(linear),
-      cmocka_unit_test(shape),        cmocka_unit_test(sparse_maps), cmocka_unit_test(sparse_values),
-      cmocka_unit_test(basis),        cmocka_unit_test(loss),        cmocka_unit_test(mlp),
+      cmocka_unit_test(affine),        cmocka_unit_test(folded),
+      cmocka_unit_test(unary),         cmocka_unit_test(unary_values),
+      cmocka_unit_test(norm),          cmocka_unit_test(linear),
+      cmocka_unit_test(shape),         cmocka_unit_test(sparse_maps),
+      cmocka_unit_test(gathered_sums), cmocka_unit_test(gathered_values),
+      cmocka_unit_test(sparse_values), cmocka_unit_test(basis),
+      cmocka_unit_test(loss),          cmocka_unit_test(mlp),
       cmocka_unit_test(pruning),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,7 +249,8 @@ static void gather_wide(const kern_csr *a, int64_t first, int64_t last, size_t n
     float *row = y + (size_t)i * n;
     size_t c = 0;
     for (; c + 4 * VL <= n; c += 4 * VL) gather_strip(a, i, 4, n, x + c, add, row + c);
-    for (; c + VL <= n; c += VL) gather_strip(a, i, 1, n, x + c, add, row + c);
+    if (c + 2 * VL <= n) gather_strip(a, i, 2, n, x + c, add, row + c), c += 2 * VL;
+    if (c + VL <= n) gather_strip(a, i, 1, n, x + c, add, row + c), c += VL;
     if (c == n) continue;
     int left = (int)(n - c);
     vf s = add ? vload_part(row + c, left) : vset(0);

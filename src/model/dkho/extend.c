@@ -1,78 +1,7 @@
-/* extend.c: see extend.h. */
+/* extend.c: the layers' part of extend.h, recorded. */
 #include "model/dkho/extend.h"
 
-#include <math.h>
 #include <stdio.h>
-
-static void destroy_sparse(void *m) {
-  sparse_free(m);
-}
-
-/* Rows of means over `count` entries each, by compressed rows; an empty row stays zero. */
-static dkho_status make_means(tape *t, int64_t rows, int64_t cols, const int64_t *ptr, const int32_t *col,
-                              const sparse **out) {
-  double *val;
-  sparse *m = NULL;
-  if (!MEM_NEW(val, ptr[rows])) return DKHO_E_MEMORY;
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t p = ptr[i]; p < ptr[i + 1]; p++) val[p] = 1 / (double)(ptr[i + 1] - ptr[i]);
-  dkho_status s = sparse_create(&m, rows, cols, ptr, col, val);
-  mem_free(val);
-  if (s == DKHO_OK) tape_own(t, destroy_sparse, m);
-  *out = m;
-  return s;
-}
-
-/* The same neighbours as d and δ have, so both come from the rows of d_{k-1} and of its transpose. */
-static dkho_status prepare_means(const dkho_config *f, const geometry *g, tape *t, extension_maps *out) {
-  for (int k = 0; k + 1 < f->degrees; k++) {
-    const sparse_half *d = &g->d[k]->a, *back = &g->d[k]->at;
-    TRY(make_means(t, g->n[k + 1], g->n[k], d->ptr, d->col, &out->below[k + 1]));
-    TRY(make_means(t, g->n[k], g->n[k + 1], back->ptr, back->col, &out->above[k]));
-  }
-  return DKHO_OK;
-}
-
-/* Column j of the basis into both matrices, with entries of order 1. */
-static void fill_mode(const double *vec, const double *star, int64_t n, int j, int modes, real *analyse, real *synth) {
-  double size = sqrt((double)n);
-  for (int64_t i = 0; i < n; i++) {
-    analyse[i * modes + j] = (real)(star[i] * vec[i] / size);
-    synth[i * modes + j] = (real)(vec[i] * size);
-  }
-}
-
-/* Harmonic fields first, then the lowest others; degrees with fewer leave columns of zeros. */
-static dkho_status prepare_degree(const dkho_config *f, const dec *metric, tape *t, int k, const dec_basis *low,
-                                  extension_maps *out) {
-  int64_t n = metric->c->n[k];
-  int modes = f->spectral, at = 0;
-  real *analyse, *synth;
-  dec_basis kernel = {0};
-  if (!ARENA_NEW(&t->mem, analyse, n * modes) || !ARENA_NEW(&t->mem, synth, n * modes)) return DKHO_E_MEMORY;
-  TRY(dec_harmonic(metric, k, &kernel));
-  for (int64_t j = 0; j < kernel.count && at < modes; j++)
-    fill_mode(kernel.vec + j * n, metric->star[k], n, at++, modes, analyse, synth);
-  for (int64_t j = 0; j < low->count && at < modes; j++)
-    fill_mode(low->vec + j * n, metric->star[k], n, at++, modes, analyse, synth);
-  dec_basis_free(&kernel);
-  out->analyse[k] = tape_const(t, n, modes, analyse);
-  out->synthesise[k] = tape_const(t, n, modes, synth);
-  return t->status;
-}
-
-static dkho_status prepare_modes(const dkho_config *f, const dec *metric, tape *t, extension_maps *out) {
-  dec_basis low[CX_DEGREES] = {0};
-  dkho_status s = dec_spectrum(metric, f->degrees - 1, f->spectral, low);
-  for (int k = 0; s == DKHO_OK && k < f->degrees; k++) s = prepare_degree(f, metric, t, k, &low[k], out);
-  for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&low[k]);
-  return s;
-}
-
-dkho_status extend_prepare(const dkho_config *f, const dec *metric, const geometry *g, tape *t, extension_maps *out) {
-  if (f->exchange & DKHO_EXCHANGE_UNSIGNED) TRY(prepare_means(f, g, t, out));
-  return f->spectral ? prepare_modes(f, metric, t, out) : DKHO_OK;
-}
 
 static var layer_tensor(tape *t, int l, const char *what, int k) {
   char name[PARAM_NAME_MAX + 1];
@@ -88,20 +17,46 @@ static void add_term(carried *c, var x, var w) {
   c->w[c->terms++] = w;
 }
 
-static void exchange_degree(const dkho_config *f, const geometry *g, tape *t, const extension_maps *m, int l, int k,
-                            const var *z, carried *c) {
-  int below = k > 0, above = k + 1 < f->degrees;
-  if (f->exchange & DKHO_EXCHANGE_SIGNED) {
-    if (below) add_term(c, geometry_d(g, t, k - 1, z[k - 1]), layer_tensor(t, l, "sdn", k));
-    if (above) add_term(c, geometry_delta(g, t, k + 1, z[k + 1]), layer_tensor(t, l, "sup", k));
-  }
-  if (f->exchange & DKHO_EXCHANGE_UNSIGNED) {
-    if (below) add_term(c, op_sparse(t, m->below[k], 0, z[k - 1]), layer_tensor(t, l, "udn", k));
-    if (above) add_term(c, op_sparse(t, m->above[k], 0, z[k + 1]), layer_tensor(t, l, "uup", k));
+/* The maps of the parts as they travel: W_s and W_u, of those asked for; from n faces W_u/n + W_s, which positive faces meet, and
+ * W_u/n - W_s. Returns how many. */
+static int part_maps(const dkho_config *f, tape *t, const crossing *c, int l, int k, int down, var w[2]) {
+  int n = 0;
+  if (f->exchange & DKHO_EXCHANGE_SIGNED) w[n++] = layer_tensor(t, l, down ? "sdn" : "sup", k);
+  if (f->exchange & DKHO_EXCHANGE_UNSIGNED) w[n++] = layer_tensor(t, l, down ? "udn" : "uup", k);
+  if (!c->faces) return n;
+  const var given[2] = {w[0], w[1]};
+  for (int q = 0; q < 2; q++) w[q] = op_sum(t, 2, (const double[]){q ? -1 : 1, 1.0 / c->faces}, given);
+  return n;
+}
+
+/* The neighbours' states, transported and mapped, or mapped and transported: the latter are left for the caller to sum up. */
+static void cross(const dkho_config *f, tape *t, const crossing *c, int l, int k, int down, const extension_maps *m,
+                  const var *z, carried *out, int *waiting, const sparse **with, var *mapped) {
+  int j = down ? k - 1 : k + 1, straight = 0;
+  var w[2];
+  if (!c->m) return;
+  int n = part_maps(f, t, c, l, k, down, w);
+  if (c->maps_first) {
+    with[*waiting] = c->m;
+    mapped[(*waiting)++] = op_matmul(t, z[j], n > 1 ? op_concat(t, n, w) : w[0]);
+  } else {
+    add_term(out, op_gather(t, 1, &c->m, &straight, &z[j], f->h, m->g->n[k]), n > 1 ? op_stack(t, n, w) : w[0]);
   }
 }
 
-/* Φ_k (A₂ GELU(A₁ C B))_k R_k for every degree. The return map acts on the coefficients, which are few. */
+static void exchange_degree(const dkho_config *f, tape *t, const extension_maps *m, int l, int k, const var *z,
+                            carried *out) {
+  const sparse *with[2];
+  const int straight[2] = {0, 0};
+  var mapped[2];
+  int waiting = 0;
+  cross(f, t, &m->below[k], l, k, 1, m, z, out, &waiting, with, mapped);
+  cross(f, t, &m->above[k], l, k, 0, m, z, out, &waiting, with, mapped);
+  if (waiting) out->added = op_gather(t, waiting, with, straight, mapped, f->h, m->g->n[k]);
+}
+
+/* Φ_k (A₂ GELU(A₁ C B))_k R_k for every degree. The return map acts on the coefficients, which are few; with Φ_k they are one more term
+ * of the affine map. */
 static void spectral_layer(const dkho_config *f, tape *t, const extension_maps *m, int l, const var *z, carried *c) {
   var low[CX_DEGREES];
   for (int k = 0; k < f->degrees; k++) low[k] = op_coefficients(t, m->analyse[k], z[k]);
@@ -110,15 +65,15 @@ static void spectral_layer(const dkho_config *f, tape *t, const extension_maps *
   all = op_matmul(t, layer_tensor(t, l, "mix2", -1), all);
   for (int k = 0; k < f->degrees; k++) {
     var own = op_slice(t, all, k * f->spectral, (k + 1) * f->spectral, 0, f->h);
-    c[k].added = op_synthesis(t, m->synthesise[k], op_matmul(t, own, layer_tensor(t, l, "ret", k)), f->h);
+    add_term(&c[k], m->synthesise[k], op_matmul(t, own, layer_tensor(t, l, "ret", k)));
   }
 }
 
-void extend_layer(const dkho_config *f, const geometry *g, tape *t, const extension_maps *m, int l, const var *z,
+void extend_layer(const dkho_config *f, tape *t, const extension_maps *m, int l, const var *z,
                   carried out[CX_DEGREES]) {
   for (int k = 0; k < f->degrees; k++) {
     out[k] = (carried){.added = VAR_NONE};
-    exchange_degree(f, g, t, m, l, k, z, &out[k]);
+    exchange_degree(f, t, m, l, k, z, &out[k]);
   }
   if (f->spectral) spectral_layer(f, t, m, l, z, out);
 }

@@ -14,6 +14,7 @@
 #define MODEL_DKHO_FUSED_H
 
 #include "base/comm.h"
+#include "base/mem.h"
 #include "base/pool.h"
 #include "kern/kern.h"
 #include "mesh/partition.h"
@@ -87,6 +88,11 @@ typedef struct fused_mesh {
   const double *star[FUSED_DEGREES];
   const fused_share *share; /* NULL: this process holds all of it */
 } fused_mesh;
+
+/* An order of the simplices in which neighbours lie near each other: place[k][order[k][i]] = i. Of the mesh only faces and cofaces are
+ * read, and at least two degrees must be there. The arrays of `order` come from one arena, those of `place` from the other. */
+dkho_status order_simplices(const fused_mesh *m, int degrees, const int64_t *n, arena *keep, int32_t **order,
+                            arena *temporary, int32_t **place);
 
 typedef struct fused fused;
 /* * fixed[k]: n[k] × shape->fixed[k].count static features, row-major, copied. */

@@ -115,24 +115,36 @@ static dkho_status move_star(arena *a, const fused_mesh *m, fused_mesh *out, int
   return DKHO_OK;
 }
 
+dkho_status order_simplices(const fused_mesh *m, int degrees, const int64_t *n, arena *keep, int32_t **order,
+                            arena *temporary, int32_t **place) {
+  for (int k = 0; k < degrees; k++) {
+    if (!ARENA_NEW(keep, order[k], n[k]) || !ARENA_NEW(temporary, place[k], n[k])) return DKHO_E_MEMORY;
+    if (k)
+      TRY(order_by_faces(m, k, n[k], place[k - 1], order[k]));
+    else
+      TRY(order_vertices(m, n[k], order[k]));
+    for (int32_t i = 0; i < n[k]; i++) place[k][order[k][i]] = i;
+  }
+  return DKHO_OK;
+}
+
+/* Simplices that never meet stay as they are. */
+static dkho_status keep_order(const fused *f, int32_t *order[DEG], arena *a) {
+  for (int k = 0; k < f->s.degrees; k++) {
+    if (!ARENA_NEW(a, order[k], f->s.n[k])) return DKHO_E_MEMORY;
+    for (int32_t i = 0; i < f->s.n[k]; i++) order[k][i] = i;
+  }
+  return DKHO_OK;
+}
+
 dkho_status order_mesh(const fused *f, const fused_mesh *m, int32_t *order[DEG], fused_mesh *out, arena *a) {
   int32_t *place[DEG];
-  int top = f->s.degrees - 1, joined = top && f->s.relation != FUSED_ALONE;
+  int top = f->s.degrees - 1;
+  *out = *m;
+  if (!top || f->s.relation == FUSED_ALONE) return keep_order(f, order, a);
   *out = (fused_mesh){.star = {0}};
+  TRY(order_simplices(m, f->s.degrees, f->s.n, a, order, a, place));
   for (int k = 0; k <= top; k++) {
-    int64_t n = f->s.n[k];
-    if (!ARENA_NEW(a, order[k], n) || !ARENA_NEW(a, place[k], n)) return DKHO_E_MEMORY;
-    if (joined && k)
-      TRY(order_by_faces(m, k, n, place[k - 1], order[k]));
-    else if (joined)
-      TRY(order_vertices(m, n, order[k]));
-    for (int32_t i = 0; i < n; i++) {
-      if (!joined) order[k][i] = i;
-      place[k][order[k][i]] = i;
-    }
-  }
-  if (!joined) *out = *m;
-  for (int k = 0; joined && k <= top; k++) {
     if (k > 0) TRY(move_faces(a, m, out, k, f->s.n[k], order[k], place[k - 1]));
     if (k < top) TRY(move_cofaces(a, m, out, k, f->s.n[k], order[k], place[k + 1]));
     TRY(move_star(a, m, out, k, f->s.n[k], order[k]));

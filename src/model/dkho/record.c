@@ -11,7 +11,7 @@
 
 typedef struct {
   const dkho_config *f;
-  const geometry *g;
+  const geometry *g; /* as the layers hold it */
   tape *t;
   dkho_net *net;
   extension_maps maps;
@@ -152,7 +152,7 @@ static var update(recorder *r, int l, int k, var z, var z0, var p1, var p2, var 
 /* The states after a layer whose relation offers p to the update; p NULL: there is none. */
 static void update_all(recorder *r, int l, var *z, const var *z0, var (*p)[2], var scale) {
   carried far[CX_DEGREES];
-  extend_layer(r->f, r->g, r->t, &r->maps, l, z, far);
+  extend_layer(r->f, r->t, &r->maps, l, z, far);
   for (int k = 0; k < r->f->degrees; k++)
     z[k] = update(r, l, k, z[k], z0[k], p ? p[k][0] : VAR_NONE, p ? p[k][1] : VAR_NONE, scale, &far[k]);
 }
@@ -245,21 +245,40 @@ static var decode(recorder *r, const var *z, const var *theta) {
   int q = r->f->target, related = r->f->relation == DKHO_KURAMOTO;
   var in[3] = {z[q]};
   if (related) relation_view(r, z[q], theta[q], in + 1);
-  return op_mlp(r->t, "dec", related ? 3 : 1, in);
+  return extend_leave(&r->maps, r->t, q, op_mlp(r->t, "dec", related ? 3 : 1, in));
+}
+
+/* What diagnostics read, in the caller's order. */
+static void leave_activations(recorder *r) {
+  dkho_net *net = r->net;
+  for (int l = 0; l <= r->f->layers; l++)
+    for (int k = 0; k < r->f->degrees; k++) {
+      net->z[l][k] = extend_leave(&r->maps, r->t, k, net->z[l][k]);
+      if (l == r->f->layers) continue;
+      net->drive[l][k] = extend_leave(&r->maps, r->t, k, net->drive[l][k]);
+      for (int s = 0; s < r->f->substeps; s++) {
+        net->up[l][s][k] = extend_leave(&r->maps, r->t, k, net->up[l][s][k]);
+        net->down[l][s][k] = extend_leave(&r->maps, r->t, k, net->down[l][s][k]);
+      }
+      for (int s = 0; s <= r->f->substeps; s++)
+        net->theta[l][s][k] = extend_leave(&r->maps, r->t, k, net->theta[l][s][k]);
+    }
 }
 
 dkho_status dkho_record(const dkho_config *f, const dec *metric, const geometry *g, tape *t, dkho_net *net) {
-  recorder r = {.f = f, .g = g, .t = t, .net = net};
+  recorder r = {.f = f, .t = t, .net = net};
   var z[CX_DEGREES], z0[CX_DEGREES], theta[CX_DEGREES];
   TRY(fits(f, g));
   TRY(extend_prepare(f, metric, g, t, &r.maps));
+  r.g = r.maps.g;
   memset(net, 0xff, sizeof *net); /* VAR_NONE everywhere */
   for (int k = 0; k < CX_DEGREES; k++) z[k] = z0[k] = theta[k] = VAR_NONE;
   for (int k = 0; k < f->degrees; k++) {
     char name[16];
     snprintf(name, sizeof name, "enc%d", k);
     net->feature[k] = tape_input(t, g->n[k], f->features[k]);
-    net->z[0][k] = z[k] = z0[k] = op_mlp(t, name, 1, &net->feature[k]);
+    var x = extend_enter(&r.maps, t, k, net->feature[k]);
+    net->z[0][k] = z[k] = z0[k] = op_mlp(t, name, 1, &x);
     if (f->variant != DKHO_NO_PHASE && f->relation == DKHO_KURAMOTO) theta[k] = start_theta(&r, k, z0[k]);
   }
   for (int l = 0; l < f->layers; l++) {
@@ -272,6 +291,7 @@ dkho_status dkho_record(const dkho_config *f, const dec *metric, const geometry 
     memcpy(net->z[l + 1], z, sizeof z);
   }
   net->local = net->decoded = decode(&r, z, theta);
+  leave_activations(&r);
   synthesise(f, g, t, net);
   judge_output(f, g, t, net);
   return t->status;
