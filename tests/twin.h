@@ -18,9 +18,29 @@
 #include <math.h>
 
 static const char *const twin_cases[] = {
-    "annulus_c0",          "annulus_c1",       "annulus_c2", "annulus_deep", "annulus_wide",  "annulus_deterministic",
-    "annulus_no_harmonic", "annulus_no_phase", "torus_c0",   "torus_c1",     "torus_random",  "torus_no_dirac",
-    "torus_no_phase",      "shell_c0",         "shell_c2",   "ball_c3",      "ball_no_phase",
+    "annulus_c0",
+    "annulus_c1",
+    "annulus_c2",
+    "annulus_deep",
+    "annulus_wide",
+    "annulus_deterministic",
+    "annulus_no_harmonic",
+    "annulus_no_phase",
+    "torus_c0",
+    "torus_c1",
+    "torus_random",
+    "torus_no_dirac",
+    "torus_no_phase",
+    "shell_c0",
+    "shell_c2",
+    "ball_c3",
+    "ball_no_phase",
+    "annulus_x",
+    "annulus_x_phases",
+    "annulus_x_unsigned",
+
+    "shell_x",
+    "ball_x_signed",
 };
 enum { TWIN_CASES = sizeof twin_cases / sizeof twin_cases[0] };
 

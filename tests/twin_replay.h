@@ -59,6 +59,11 @@ static inline dkho_config replay_config(const twin *w) {
                    .loss_eps = 1e-12};
   f.variant = (dkho_variant)case_index(dkho_variant_names, twin_text(w, "variant"));
   f.start = (dkho_start)case_index(dkho_start_names, twin_text(w, "start"));
+  if (json_object_get(w->config, "exchange"))
+    f.exchange = (dkho_exchange)case_index(dkho_exchange_names, twin_text(w, "exchange"));
+  if (json_object_get(w->config, "relation"))
+    f.relation = (dkho_relation)case_index(dkho_relation_names, twin_text(w, "relation"));
+  if (json_object_get(w->config, "spectral")) f.spectral = twin_int(w, "spectral");
   twin_ok(dec_metric_parse(twin_text(w, "metric"), &f.metric));
   json_t *inputs = json_object_get(w->config, "inputs");
   assert_int_equal(f.degrees, dkho_active_degrees(w->c->dim, f.target));
@@ -112,7 +117,8 @@ static inline void replay_open(replay *r, const twin *w) {
   twin_ok(params_slab(r->p, &r->value));
   twin_ok(params_slab(r->p, &r->grad));
   twin_ok(tape_create(&r->t, r->p));
-  twin_ok(case_record(&r->f, r->p, r->g, r->t, &r->net));
+  twin_ok(dkho_record(&r->f, r->d, r->g, r->t, &r->net));
+  twin_ok(tape_mark_live(r->t, r->net.loss, r->p));
   replay_load(r, "param", r->value);
 }
 
@@ -195,7 +201,8 @@ static inline dkho_status replay_take(void *ctx, const lane *l, int64_t sample) 
   for (int layer = 0; layer < r->f.layers; layer++)
     for (int k = 0; k < r->f.degrees; k++) {
       replay_state(r, l, "z", layer, k, r->net.z[layer + 1][k]);
-      if (r->f.variant != DKHO_NO_PHASE) replay_state(r, l, "theta", layer, k, r->net.theta[layer][r->f.substeps][k]);
+      if (r->f.variant != DKHO_NO_PHASE && r->f.relation == DKHO_KURAMOTO)
+        replay_state(r, l, "theta", layer, k, r->net.theta[layer][r->f.substeps][k]);
     }
   replay_score(r, l);
   return DKHO_OK;
@@ -328,6 +335,7 @@ static inline void replay_threads(void **state) {
   twin_ok(pool_create(&threads, 2));
   replay_case("annulus_c1", threads);
   replay_case("shell_c0", threads);
+  replay_case("shell_x", threads);
   pool_free(threads);
 }
 

@@ -105,6 +105,11 @@ CASES = {
     "shell_c2": ("shell", "hodge", True, dict(target=2, channels=3, h=4)),
     "ball_c3": ("ball", "hodge", False, dict(target=3, h=4)),
     "ball_no_phase": ("ball", "hodge", False, dict(target=3, variant="no_phase", h=4)),
+    "annulus_x": ("annulus", "hodge", True, dict(target=1, h=4, exchange="both", relation="none", spectral=3)),
+    "annulus_x_phases": ("annulus", "unit", False, dict(target=0, h=5, layers=1, exchange="both")),
+    "annulus_x_unsigned": ("annulus", "unit", False, dict(target=2, h=5, layers=1, exchange="unsigned", relation="none")),
+    "shell_x": ("shell", "hodge", False, dict(target=2, h=5, layers=1, exchange="both", relation="none", spectral=2)),
+    "ball_x_signed": ("ball", "hodge", False, dict(target=3, h=4, layers=1, exchange="signed", spectral=1)),
 }
 
 
@@ -172,7 +177,9 @@ def make(seed, mesh, metric, harmonic, options):
 
     t = lambda a: None if a is None else torch.as_tensor(a, dtype=torch.float64)
     inc = twin.Incidence(topo, degrees, star, torch.float64)
-    model = twin.Dkho(cfg, inc, inputs, t(basis), t(star[q]) if star else None, SUMMARY)
+    mass = lambda k: np.ones(topo.n[k]) if star is None else star[k]
+    modes = [(t(topo.modes(k, cfg.spectral, star)), t(mass(k))) for k in degrees] if cfg.spectral else None
+    model = twin.Dkho(cfg, inc, inputs, t(basis), t(star[q]) if star else None, SUMMARY, modes)
     features, summary, target = [t(out[f"f{k}"]) for k in degrees], t(out["s"]), t(out["y"])
     # A nearly constant row would cost float its digits in a layer norm: of thirty draws, the one that stays farthest from that.
     tries = []
@@ -190,9 +197,9 @@ def make(seed, mesh, metric, harmonic, options):
     for layer, (z, theta) in enumerate(trace):
         for k in degrees:
             out[f"z{layer}_{k}"] = z[k][0].detach().numpy()
-            if cfg.variant != "no_phase":
+            if cfg.variant != "no_phase" and cfg.related():
                 out[f"theta{layer}_{k}"] = theta[k][0].detach().numpy()
-    if mesh in SCORES and cfg.variant == "full":
+    if mesh in SCORES and cfg.variant == "full" and cfg.related():
         out["score"] = twin.phase_score(record, SCORES[mesh][0], SCORES[mesh][1])[0].detach().numpy()
     adam = torch.optim.AdamW(model.parameters(), lr=OPTIMISER["lr"], weight_decay=OPTIMISER["wd"], eps=OPTIMISER["eps"],
                              betas=(OPTIMISER["beta1"], OPTIMISER["beta2"]))

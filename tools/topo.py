@@ -60,8 +60,8 @@ class Topo:
         for a, b in zip(self.d, self.d[1:]):
             assert abs(b @ a).max() == 0
 
-    def harmonic(self, k, star=None):
-        """An M_k-orthonormal basis (N_k × β) of ker Δ_k by a dense eigensolve; star: list of vectors or None for M = I."""
+    def eigenpairs(self, k, star=None):
+        """(λ ascending, M_k-orthonormal eigenvectors of Δ_k) by a dense eigensolve; star: list of vectors or None for M = I."""
         root = [np.ones(n) if star is None else np.sqrt(star[j]) for j, n in enumerate(self.n)]
         total = np.zeros((self.n[k], self.n[k]))
         if k > 0:
@@ -71,5 +71,18 @@ class Topo:
             up = sp.diags(root[k + 1]) @ self.d[k] @ sp.diags(1 / root[k])
             total += (up.T @ up).toarray()
         lam, vec = np.linalg.eigh(total)
-        basis = vec[:, lam < 1e-9 * max(lam[-1], 1.0)]
-        return basis / root[k][:, None]
+        return lam, vec / root[k][:, None]
+
+    def harmonic(self, k, star=None):
+        """An M_k-orthonormal basis (N_k × β) of ker Δ_k."""
+        lam, vec = self.eigenpairs(k, star)
+        return vec[:, lam < 1e-9 * max(lam[-1], 1.0)]
+
+    def modes(self, k, count, star=None):
+        """The `count` lowest eigenvectors (N_k × count), the entry of largest modulus positive, the first of those that tie. None of them may
+        share an eigenvalue with another."""
+        lam, vec = self.eigenpairs(k, star)
+        assert all(b - a > 1e-3 * lam[-1] for a, b in zip(lam[:count], lam[1:count + 1])), lam[:count + 1]
+        size = np.abs(vec[:, :count])
+        first = (size > (1 - 1e-9) * size.max(axis=0)).argmax(axis=0)
+        return vec[:, :count] * np.sign(vec[first, np.arange(count)])

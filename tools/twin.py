@@ -25,9 +25,18 @@ class Config:
     start: str = "zero"  # zero, deterministic, random_learnable
     target: int = 0
     channels: int = 1
+    exchange: str = "off"  # off, signed, unsigned, both
+    relation: str = "kuramoto"  # kuramoto, none
+    spectral: int = 0  # low modes per degree
 
     def as_dict(self):
-        return asdict(self)
+        """Extensions of the paper's network only where they are on."""
+        plain = Config()
+        extensions = ("exchange", "relation", "spectral")
+        return {k: v for k, v in asdict(self).items() if k not in extensions or v != getattr(plain, k)}
+
+    def related(self):
+        return self.relation == "kuramoto"
 
 
 def active_degrees(dim, target):
@@ -45,6 +54,7 @@ class Incidence:
         self.n = [topo.n[k] for k in degrees]
         self.up = [None] * (top + 1)
         self.down = [None] * (top + 1)
+        self.faces, self.cofaces = [None] * (top + 1), [None] * (top + 1)
         for k in range(top):
             d = topo.d[k].tocoo()
             delta = d.T
@@ -52,11 +62,19 @@ class Incidence:
                 delta = delta.tocsr().multiply(1 / star[k][:, None]).multiply(star[k + 1][None, :])
             self.up[k] = self._sparse(d, dtype)
             self.down[k + 1] = self._sparse(delta.tocoo(), dtype)
+            self.faces[k + 1] = self._mean(abs(d), dtype)
+            self.cofaces[k] = self._mean(abs(d.T), dtype)
 
     @staticmethod
     def _sparse(a, dtype):
         index = torch.stack([torch.as_tensor(a.row).long(), torch.as_tensor(a.col).long()])
         return torch.sparse_coo_tensor(index, torch.as_tensor(a.data, dtype=dtype), a.shape).coalesce()
+
+    @classmethod
+    def _mean(cls, a, dtype):
+        """Rows of equal weights that sum to one; an empty row stays empty."""
+        count = a.tocsr().sum(axis=1).A
+        return cls._sparse(a.tocsr().multiply(1 / count.clip(min=1)).tocoo(), dtype)
 
     @staticmethod
     def _apply(a, u):
@@ -70,6 +88,14 @@ class Incidence:
     def delta(self, k, u):
         return self._apply(self.down[k], u)
 
+    def face_mean(self, k, u):
+        """Of a field on degree k-1, on degree k."""
+        return self._apply(self.faces[k], u)
+
+    def coface_mean(self, k, u):
+        """Of a field on degree k+1, on degree k."""
+        return self._apply(self.cofaces[k], u)
+
 
 class Mlp(nn.Module):
     """affine, GELU (erf), LayerNorm, affine."""
@@ -78,8 +104,8 @@ class Mlp(nn.Module):
         super().__init__()
         self.lin1, self.norm, self.lin2 = nn.Linear(i, w), nn.LayerNorm(w, eps=1e-5), nn.Linear(w, o)
 
-    def forward(self, x):
-        return self.lin2(self.norm(fn.gelu(self.lin1(x))))
+    def forward(self, x, far=0):
+        return self.lin2(self.norm(fn.gelu(self.lin1(x) + far)))
 
 
 class Start(nn.Module):
@@ -94,18 +120,66 @@ def linears(ranks, i, o, bias=True):
     return nn.ModuleList(nn.Linear(i, o, bias=bias) for _ in range(ranks))
 
 
-class Layer(nn.Module):
+class Exchange(nn.Module):
+    """What the neighbouring degrees send to the first affine map of the update: their states as d and δ carry them, and means."""
+
     def __init__(self, cfg, ranks):
+        super().__init__()
+        below, above = range(1, ranks), range(ranks - 1)
+        maps = lambda degrees: nn.ModuleDict({str(k): nn.Linear(cfg.h, cfg.h, bias=False) for k in degrees})
+        if cfg.exchange in ("signed", "both"):
+            self.sdn, self.sup = maps(below), maps(above)
+        if cfg.exchange in ("unsigned", "both"):
+            self.udn, self.uup = maps(below), maps(above)
+
+    def forward(self, inc, z, k):
+        out = 0
+        for name, j, carry in (("sdn", k - 1, lambda u: inc.d(k - 1, u)), ("sup", k + 1, lambda u: inc.delta(k + 1, u)),
+                               ("udn", k - 1, lambda u: inc.face_mean(k, u)), ("uup", k + 1, lambda u: inc.coface_mean(k, u))):
+            if hasattr(self, name) and 0 <= j < len(z):
+                out = out + getattr(self, name)[str(k)](carry(z[j]))
+        return out
+
+
+class Spectral(nn.Module):
+    """Φ_k (A₂ GELU(A₁ C B))_k R_k of every degree, C the stacked coefficients of all degrees."""
+
+    def __init__(self, cfg, ranks, modes):
+        super().__init__()
+        many = ranks * cfg.spectral
+        self.modes = modes  # per degree (Φ, M): N_k × M, N_k
+        self.mix = nn.Linear(cfg.h, cfg.h, bias=False)
+        self.mix1, self.mix2 = nn.Linear(many, many, bias=False), nn.Linear(many, many, bias=False)
+        self.ret = linears(ranks, cfg.h, cfg.h, bias=False)
+
+    def forward(self, z):
+        low = [torch.einsum("nm,n,bnh->bmh", phi, mass, u) / len(phi) ** 0.5 for (phi, mass), u in zip(self.modes, z)]
+        left = lambda a, x: torch.einsum("ij,bih->bjh", a.weight, x)
+        all_ = left(self.mix2, fn.gelu(left(self.mix1, self.mix(torch.cat(low, 1)))))
+        parts = all_.chunk(len(z), 1)
+        return [torch.einsum("nm,bmh->bnh", phi, r(v)) * len(phi) ** 0.5 for (phi, _), v, r in zip(self.modes, parts, self.ret)]
+
+
+class Layer(nn.Module):
+    def __init__(self, cfg, ranks, modes=None):
         super().__init__()
         h, c = cfg.h, cfg.c
         self.cfg = cfg
-        self.t = nn.Parameter(torch.full((1,), -1.35))
-        self.s = nn.Parameter(torch.zeros(ranks))
-        self.drive, self.gate, self.lag = (linears(ranks, h, c) for _ in range(3))
-        self.read = linears(ranks, 2 * c, h)
-        self.upd = nn.ModuleList(Mlp(2 * h, h, h) for _ in range(ranks))
+        if cfg.related():
+            self.t = nn.Parameter(torch.full((1,), -1.35))
+            self.s = nn.Parameter(torch.zeros(ranks))
+            self.drive, self.gate, self.lag = (linears(ranks, h, c) for _ in range(3))
+            self.read = linears(ranks, 2 * c, h)
+        self.upd = nn.ModuleList(Mlp(2 * h if cfg.related() else h, h, h) for _ in range(ranks))
         self.skip = linears(ranks, h, h, bias=False)
         self.norm = nn.ModuleList(nn.LayerNorm(h, eps=1e-5) for _ in range(ranks))
+        self.exchange = Exchange(cfg, ranks) if cfg.exchange != "off" else None
+        self.spectral = Spectral(cfg, ranks, modes) if cfg.spectral else None
+
+    def carried(self, inc, z):
+        """What the extensions add to the first affine map of every degree."""
+        far = [self.exchange(inc, z, k) if self.exchange else 0 for k in range(len(z))]
+        return [a + b for a, b in zip(far, self.spectral(z))] if self.spectral else far
 
     def step(self):
         return self.cfg.tau_lo + self.cfg.tau_range * torch.sigmoid(self.t)
@@ -141,12 +215,14 @@ class Layer(nn.Module):
         """no_phase: plain features where the relation state would be."""
         return torch.sigmoid(self.gate[k](z)) * torch.tanh(self.drive[k](z)) + torch.tanh(self.lag[k](z))
 
-    def content(self, k, z, first, pair, scale=1.0):
-        p = self.read[k](torch.cat(pair, -1))
-        return self.norm[k](z + scale * self.upd[k](torch.cat([z, p], -1)) + self.skip[k](first))
+    def content(self, k, z, first, pair, far, scale=1.0):
+        x = z if pair is None else torch.cat([z, self.read[k](torch.cat(pair, -1))], -1)
+        return self.norm[k](z + scale * self.upd[k](x, far) + self.skip[k](first))
 
     def forward(self, inc, z, first, theta, record=None):
-        ranks = range(len(z))
+        ranks, far = range(len(z)), self.carried(inc, z)
+        if not self.cfg.related():
+            return [self.content(k, z[k], first[k], None, far[k]) for k in ranks], theta
         if self.cfg.variant == "no_phase":
             x = [self.carrier(k, z[k]) for k in ranks]
             message = []
@@ -157,20 +233,20 @@ class Layer(nn.Module):
                 if k > 0:
                     m = m + inc.d(k - 1, x[k - 1])
                 message.append(self.coupling()[k] * m)
-            return [self.content(k, z[k], first[k], [message[k], x[k]], self.step()) for k in ranks], theta
+            return [self.content(k, z[k], first[k], [message[k], x[k]], far[k], self.step()) for k in ranks], theta
         drive = [self.drive[k](z[k]) for k in ranks]
         gate = [torch.tanh(self.gate[k](z[k])) for k in ranks]
         lag = [self.cfg.lag_scale * torch.tanh(self.lag[k](z[k])) for k in ranks]
         for _ in range(self.cfg.substeps):
             theta = self.substep(inc, theta, drive, gate, lag, record)
-        return [self.content(k, z[k], first[k], [torch.cos(theta[k]), torch.sin(theta[k])]) for k in ranks], theta
+        return [self.content(k, z[k], first[k], [torch.cos(theta[k]), torch.sin(theta[k])], far[k]) for k in ranks], theta
 
 
 class Dkho(nn.Module):
     """inputs: D_k per active degree; basis: harmonic basis H [N_q × β], M-orthonormal, or None; mass: M_q's diagonal or None for 1;
-    summary: length of the summary vector that the harmonic head reads."""
+    summary: length of the summary vector that the harmonic head reads; modes: (Φ_k, M_k) per active degree, for spectral."""
 
-    def __init__(self, cfg, inc, inputs, basis=None, mass=None, summary=0):
+    def __init__(self, cfg, inc, inputs, basis=None, mass=None, summary=0, modes=None):
         super().__init__()
         h, c, ranks = cfg.h, cfg.c, len(inputs)
         self.cfg, self.inc = cfg, inc
@@ -179,8 +255,8 @@ class Dkho(nn.Module):
             self.rel = linears(ranks, h, c)
         elif cfg.start == "random_learnable":
             self.rel = nn.ModuleList(Start(c) for _ in range(ranks))
-        self.layer = nn.ModuleList(Layer(cfg, ranks) for _ in range(cfg.layers))
-        self.dec = Mlp(h + 2 * c, h, cfg.channels)
+        self.layer = nn.ModuleList(Layer(cfg, ranks, modes) for _ in range(cfg.layers))
+        self.dec = Mlp(h + 2 * c if cfg.related() else h, h, cfg.channels)
         self.basis = None if cfg.variant == "no_harmonic" else basis
         if self.basis is not None:
             self.mass = torch.ones_like(basis[:, 0]) if mass is None else mass
@@ -202,7 +278,9 @@ class Dkho(nn.Module):
             if trace is not None:
                 trace.append((z, theta))
         q = self.cfg.target
-        if self.cfg.variant == "no_phase":
+        if not self.cfg.related():
+            pair = []
+        elif self.cfg.variant == "no_phase":
             last = self.layer[-1]
             pair = [last.carrier(q, z[q]), torch.tanh(last.gate[q](z[q]))]
         else:
@@ -231,7 +309,7 @@ def phase_score(record, degree, accumulated):
 
 def stored_name(name):
     """PyTorch's parameter name → the name in our files: layer.0.upd.1.lin1.weight → layer0.upd1.lin1.w."""
-    name = re.sub(r"\.(\d+)", r"\1", name)
+    name = re.sub(r"\.(\d+)", r"\1", re.sub(r"\.(exchange|spectral)\.", ".", name))
     weight = ".g" if re.search(r"norm\d*\.weight$", name) else ".w"
     return re.sub(r"\.bias$", ".b", re.sub(r"\.weight$", weight, name))
 
