@@ -214,7 +214,7 @@ DKHO_API const void *dkho_dataset_value(const dkho_dataset *d, int field, int64_
  * result.json. The same data, options and library give the same bits for any number of threads, interrupted or not. */
 typedef struct dkho_train_options {
   const char *target;           /* a target's name or its degree ("1"); NULL: the first target */
-  const char *model;            /* a name of dkho_model_list; NULL: "dkho" */
+  const char *model;            /* a name of dkho_model_list; NULL: "dkho", for imported data on one complex "dkho-x" */
   const char *size;             /* one of the model's sizes; NULL: its first ("small") */
   const char *const *options;   /* of the model: "key=value", NULL at the end; or NULL */
   const char *variant;          /* short for the option "variant"; NULL: as in options */

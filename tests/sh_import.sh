@@ -38,7 +38,10 @@ for target in u q; do
   check '^rel_l2 +[0-9.]+$' out
   "$dkho" predict run-$target --data my.st --split test --limit 1 -o $target.vtu --quiet >/dev/null
   [ "$(ls $target-*.vtu | wc -l)" = 1 ]
+  check '"model": "dkho-x"' run-$target/config.json # the default for a user's own data, but not for a variant of the paper's network
 done
+"$dkho" train --data my.st --target u --variant no_phase --h 4 --layers 1 --modes 4 --epochs 1 -o run-variant --quiet >/dev/null
+check '"model": "dkho"' run-variant/config.json
 # what a specification may have wrong is said before anything is made of it
 wrong() { # PATTERN SED-EXPRESSION
   sed -E "$2" spec.json >wrong.json
