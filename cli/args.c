@@ -30,6 +30,7 @@ void print_options_with(options_printer *print) {
 
 int misuse(const verb *v, const char *fmt, ...) {
   va_list args;
+  if (dkho_rank()) return EXIT_USAGE;
   fputs("dkho: ", stderr);
   va_start(args, fmt);
   vfprintf(stderr, fmt, args);
@@ -43,6 +44,7 @@ int misuse(const verb *v, const char *fmt, ...) {
 
 int failed(void) {
   meter_end();
+  if (dkho_rank()) return EXIT_FAILED; /* all ranks fail alike */
   fprintf(stderr, "dkho: %s%s\n", dkho_error(),
           strstr(dkho_error(), "exists already; it is kept") ? " (--force replaces it)" : "");
   return EXIT_FAILED;
@@ -102,6 +104,7 @@ int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv,
       {"--seed", OPT_INT, &shared->seed, "N", "random seed (default 42)"},
       {"--threads", OPT_INT, &shared->threads, "N", "threads (default: one per core); never changes a result"},
       {"--force", OPT_FLAG, &shared->force, NULL, "replace files that exist (never a run or a study)"},
+      {"--mpi", OPT_FLAG, &shared->mpi, NULL, "join MPI even if no launcher is noticed (mpirun and srun are)"},
       {"--quiet", OPT_FLAG, &shared->quiet, NULL, "no progress display (data: no summary either)"},
       {"--help", OPT_FLAG, &shared->help, NULL, "this text; also -h"},
       {0},
@@ -147,6 +150,8 @@ int parse(const verb *v, const opt *opts, common *shared, int argc, char **argv,
   } else if (shared->threads > 1024)
     return misuse(v, "--threads: expected 0 … 1024");
   meter_install(shared->quiet || shared->json);
+  if (dkho_rank() == 0 && strcmp(dkho_ranks_library(), "serial") != 0 && !shared->quiet && !shared->help)
+    fprintf(stderr, "dkho: %d rank%s (%s)\n", dkho_ranks(), dkho_ranks() == 1 ? "" : "s", dkho_ranks_library());
   return EXIT_DONE;
 }
 

@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* Exit statuses: 0 done, 1 failed, 2 bad usage. */
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+/* Exit statuses: 0 done, 1 failed, 2 bad usage, 75 (EX_TEMPFAIL) stopped by a scheduler: to be continued. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_LATER = 75 };
 
 typedef enum { OPT_FLAG, OPT_INT, OPT_REAL, OPT_TEXT, OPT_REPEAT } opt_kind;
 enum { REPEAT_MAX = 64 };
@@ -36,7 +36,7 @@ enum { HELP_TEXT = 1, HELP_TABLES = 2 };
 
 /* Options every verb has. */
 typedef struct common {
-  int json, force, quiet, help;
+  int json, force, quiet, help, mpi;
   int64_t seed, threads;
   uint64_t given; /* which of the verb's own options, by place */
 } common;
@@ -86,6 +86,7 @@ void meter_end(void);
 /* Ctrl-C sets a flag instead of ending the process (a second one ends it); stop_asked is the poll that the library wants. */
 void stop_watch(void);
 int stop_asked(void *user);
+int stop_by_scheduler(void); /* whether SIGTERM asked for it */
 
 /* The models by name and summary, with their options if asked for; name NULL: all of them. */
 int print_models(const char *name, int options);

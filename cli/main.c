@@ -43,7 +43,7 @@ static int overview(void) {
   printf("dkho %s: " DKHO_SUMMARY "\n\nusage: dkho VERB …\n\n", dkho_version());
   for (int i = 0; i < VERBS; i++) printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
   puts("\n`dkho help VERB` or `dkho VERB --help` explains a verb with examples; `dkho --version` prints the version.\n"
-       "Exit status: 0 done, 1 failed, 2 bad usage.");
+       "Exit status: 0 done, 1 failed, 2 bad usage, 75 stopped by SIGTERM with a checkpoint written.");
   return EXIT_DONE;
 }
 
@@ -67,6 +67,17 @@ static int help_on_verb(int argc, char **argv) {
   return names ? EXIT_DONE : overview();
 }
 
+/* Whether the ranks of an MPI job do it together. The other verbs are the first rank's alone. */
+static int is_shared(const verb *v) {
+  return v == &verb_train || v == &verb_eval;
+}
+
+static int leave_ranks(void) {
+  int rank = dkho_rank();
+  dkho_ranks_stop();
+  return rank;
+}
+
 static int run_verb(int argc, char **argv) {
   if (argc < 2) return misuse(NULL, "a verb is missing");
   const char *name = argv[1];
@@ -74,14 +85,26 @@ static int run_verb(int argc, char **argv) {
   if (strcmp(name, "help") == 0) return help_on_verb(argc - 2, argv + 2);
   if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) return puts(dkho_version()), EXIT_DONE;
   const verb *v = find_verb(name);
-  return v ? v->run(argc - 2, argv + 2) : unknown_verb(name);
+  if (!v) return unknown_verb(name);
+  return is_shared(v) || leave_ranks() == 0 ? v->run(argc - 2, argv + 2) : EXIT_DONE;
+}
+
+/* Under an MPI launcher, or when asked: the other ranks. The first one prints. */
+static int join_ranks(int argc, char **argv) {
+  int wanted = 0;
+  for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) wanted |= strcmp(argv[i], "--mpi") == 0;
+  if (dkho_ranks_start(wanted) != DKHO_OK) return failed();
+  if (dkho_rank() && !freopen("/dev/null", "w", stdout)) return EXIT_FAILED;
+  return EXIT_DONE;
 }
 
 int main(int argc, char **argv) {
-  int s = run_verb(argc, argv);
+  int s = join_ranks(argc, argv);
+  if (s == EXIT_DONE) s = run_verb(argc, argv);
   if (s == EXIT_DONE && fflush(stdout) != 0) {
     perror("dkho: cannot write to standard output");
-    return EXIT_FAILED;
+    s = EXIT_FAILED;
   }
+  dkho_ranks_stop();
   return s;
 }

@@ -12,9 +12,11 @@ const verb verb_train = {
     "--data FILE --target K -o RUN | --resume RUN",
     "Trains a model (default: the Dynamic Kuramoto-Hodge Operator) for one target of a data set, with the settings the data\n"
     "set recommends (the paper's, for its benchmarks). RUN becomes a directory with config.json, metrics.csv, last.st (checkpoint), best.st\n"
-    "(the selected model) and result.json. Ctrl-C writes a checkpoint and stops; --resume continues bit-identically.\n\n"
+    "(the selected model) and result.json. Ctrl-C and SIGTERM write a checkpoint and stop (the latter with exit status 75);\n"
+    "--resume continues bit-identically. Under mpirun or srun the ranks share the samples of every batch, to the same bits.\n\n"
     "  dkho train --data darcy.st --target 1 --size small -o runs/flux\n"
     "  dkho train --resume runs/flux\n"
+    "  mpirun -n 8 dkho train --data darcy.st --target 1 --threads 1 -o runs/eight\n"
     "  dkho train --data torus.st --target 0 --variant no_phase --epochs 50 -o runs/ablation",
     run_train,
 };
@@ -115,8 +117,9 @@ static int run_train(int argc, char **argv) {
   meter_end();
   if (status != DKHO_OK) {
     failed();
-    if (status == DKHO_E_STOPPED) fprintf(stderr, "dkho: to continue: dkho train --resume %s\n", resume ? resume : out);
-    return EXIT_FAILED;
+    if (status != DKHO_E_STOPPED) return EXIT_FAILED;
+    if (dkho_rank() == 0) fprintf(stderr, "dkho: to continue: dkho train --resume %s\n", resume ? resume : out);
+    return stop_by_scheduler() ? EXIT_LATER : EXIT_FAILED;
   }
-  return report_result(resume ? resume : out, shared.json);
+  return dkho_rank() ? EXIT_DONE : report_result(resume ? resume : out, shared.json);
 }

@@ -10,6 +10,7 @@ static dkho_status evaluate_split(opened *r, const char *run, const char *split,
   const int64_t *sample;
   int64_t count;
   TRY(opened_split(r, split, &sample, &count));
+  r->j->ranks = comm_world();
   double seconds[2];
   score_result found;
   TRY(evaluator_metrics(r->j, r->o->value, r->cfg.metrics, count, sample, &found, seconds));
@@ -28,7 +29,7 @@ dkho_status dkho_evaluate(const char *run, const char *data, const char *split, 
   opened r = {0};
   json_t *result = NULL;
   *json = NULL;
-  dkho_status s = opened_model(&r, run, data, threads);
+  dkho_status s = comm_agree(comm_world(), opened_model(&r, run, data, threads));
   if (s == DKHO_OK) s = evaluate_split(&r, run, split, &result);
   opened_close(&r);
   return s == DKHO_OK ? api_json(result, json) : s;

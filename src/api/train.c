@@ -1,7 +1,8 @@
 /* train.c: training of the public header. */
 #include "api/api.h"
-#include "study/opened.h"
+#include "base/comm.h"
 #include "base/report.h"
+#include "study/opened.h"
 #include "problem/problem.h"
 #include "run/estimate.h"
 #include "run/train.h"
@@ -31,9 +32,13 @@ static dkho_status fit_time(run_config *cfg, const dataset *d, const dkho_train_
     return fail(DKHO_E_INPUT, "minutes and epochs are both given; one of them decides how long to train");
   if (minutes == 0 && o->epochs == 0 && strcmp(dataset_info(d)->generator, "dkho import") == 0) minutes = OWN_MINUTES;
   if (minutes == 0) return DKHO_OK;
-  TRY(pool_create(&threads, o->threads));
-  dkho_status s = epochs_in_time(&cfg->epochs, minutes, d, cfg, threads);
+  comm *ranks = comm_world();
+  dkho_status s = pool_create(&threads, o->threads);
+  if (s == DKHO_OK && ranks->rank == 0) /* as if the samples were shared without loss */
+    s = epochs_in_time(&cfg->epochs, minutes * ranks->size, d, cfg, threads);
   pool_free(threads);
+  s = comm_agree(ranks, s);
+  if (s == DKHO_OK) s = comm_broadcast(ranks, 0, &cfg->epochs, sizeof cfg->epochs);
   if (s == DKHO_OK) report_log("%lld epochs fit into %g minutes here", (long long)cfg->epochs, minutes);
   return s;
 }
@@ -45,8 +50,9 @@ dkho_status dkho_train(const char *data, const char *run, const dkho_train_optio
   train_host host = host_of(o);
   dataset *d = NULL;
   run_config cfg = {0};
-  TRY(dataset_open(&d, data));
-  dkho_status s = config_resolve(&cfg, d, data, o);
+  dkho_status s = dataset_open(&d, data);
+  if (s == DKHO_OK) s = config_resolve(&cfg, d, data, o);
+  s = comm_agree(comm_world(), s);
   if (s == DKHO_OK) s = fit_time(&cfg, d, o);
   if (s == DKHO_OK) s = train_start(d, &cfg, run, &host);
   config_free(&cfg);
@@ -61,7 +67,7 @@ dkho_status dkho_train_resume(const char *run, const char *data, const dkho_trai
   if (strlen(run) > PATH_LIMIT - 64) return fail(DKHO_E_INPUT, "the name of the run directory is too long");
   snprintf(path, sizeof path, "%s/config.json", run); /* a model file has none */
   if (!file_exists(path)) return fail(DKHO_E_IO, "%s: no run to go on with: there is no %s", run, path);
-  dkho_status s = opened_config(&r, run, data);
+  dkho_status s = comm_agree(comm_world(), opened_config(&r, run, data));
   snprintf(path, sizeof path, "%s/result.json", run);
   if (s == DKHO_OK && !file_exists(path)) s = train_resume(r.d, &r.cfg, run, &host);
   opened_close(&r);

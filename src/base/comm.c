@@ -119,17 +119,30 @@ typedef struct verdict {
   char text[TEXT];
 } verdict;
 
-dkho_status comm_agree(comm *c, dkho_status mine) {
-  verdict all = {.code = (int32_t)mine}, other;
-  if (c->size == 1) return mine;
-  if (mine != DKHO_OK) strncpy(all.text, fail_text(), TEXT - 1);
-  if (c->rank) TRY(comm_send(c, 0, TAG_AGREE, &all, sizeof all));
-  for (int r = 1; c->rank == 0 && r < c->size; r++) {
-    TRY(comm_receive(c, r, TAG_AGREE, &other, sizeof other));
-    if (all.code == DKHO_OK) all = other;
+/* *x ← the least of all ranks, on every rank: rank r hears those of r + 1, r + 2, r + 4 …, which are the first of their kind. */
+static dkho_status least(comm *c, int32_t *x) {
+  for (int step = 1; step < c->size; step *= 2) {
+    int32_t other;
+    if (c->rank & step) {
+      TRY(comm_send(c, c->rank - step, TAG_AGREE, x, sizeof *x));
+      break;
+    }
+    if (c->rank + step >= c->size) continue;
+    TRY(comm_receive(c, c->rank + step, TAG_AGREE, &other, sizeof other));
+    if (other < *x) *x = other;
   }
-  TRY(comm_broadcast(c, 0, &all, sizeof all));
-  return all.code == DKHO_OK ? DKHO_OK : fail((dkho_status)all.code, "%s", all.text);
+  return comm_broadcast(c, 0, x, sizeof *x);
+}
+
+dkho_status comm_agree(comm *c, dkho_status mine) {
+  int32_t first = mine == DKHO_OK ? INT32_MAX : c->rank;
+  verdict v = {.code = (int32_t)mine};
+  if (c->size == 1 || c->broken) return mine;
+  if (mine != DKHO_OK) strncpy(v.text, fail_text(), TEXT - 1);
+  TRY(least(c, &first));
+  if (first == INT32_MAX) return DKHO_OK;
+  TRY(comm_broadcast(c, first, &v, sizeof v));
+  return fail((dkho_status)v.code, "%s", v.text);
 }
 
 dkho_status comm_split(comm *c, int group, int order, comm **out) {

@@ -75,7 +75,7 @@ dkho_status comm_start(int wanted);
 dkho_status comm_use(const void *handle, size_t size, const char *library);
 /* Leaves the other ranks; the world is serial again. Where a message failed it aborts the job instead, with this thread's error. */
 void comm_stop(void);
-/* Tests and simulations: another world; NULL: the serial one. Returns the one before. Borrowed. */
+/* Tests: another world for this thread (borrowed; NULL: none of its own). Returns the one before. */
 comm *comm_set_world(comm *c);
 
 /* What the module needs of the library, and its only symbol: COMM_MODULE. handle NULL: it initialises MPI, and ends it when the

@@ -7,16 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static comm *world;  /* NULL: serial */
-static comm *opened; /* by the module, ours to free */
+static _Thread_local comm *chosen; /* of this thread, by comm_set_world */
+static comm *world;                /* NULL: serial */
+static comm *opened;               /* by the module, ours to free */
 
 comm *comm_world(void) {
-  return world ? world : comm_serial();
+  return chosen ? chosen : world ? world : comm_serial();
 }
 
 comm *comm_set_world(comm *c) {
-  comm *before = comm_world();
-  world = c;
+  comm *before = chosen;
+  chosen = c;
   return before;
 }
 
@@ -40,11 +41,11 @@ int comm_launched(void) {
 /* Beside the library (or the program that holds it), then where the system looks. */
 static void *load_module(void) {
   static const char name[] = "libdkho-mpi.so";
-  const char *chosen = getenv("DKHO_MPI_MODULE");
+  const char *wanted = getenv("DKHO_MPI_MODULE");
   char path[4096];
   Dl_info here;
   void *module = NULL;
-  if (chosen) return dlopen(chosen, RTLD_NOW | RTLD_GLOBAL);
+  if (wanted) return dlopen(wanted, RTLD_NOW | RTLD_GLOBAL);
   if (dladdr((void *)(uintptr_t)load_module, &here) && here.dli_fname && strrchr(here.dli_fname, '/')) {
     int n = (int)(strrchr(here.dli_fname, '/') - here.dli_fname);
     if (snprintf(path, sizeof path, "%.*s/%s", n, here.dli_fname, name) < (int)sizeof path)

@@ -1,4 +1,5 @@
 /* report.c: the process-wide report sink. */
+#include "base/comm.h"
 #include "base/report.h"
 #include "dkho.h"
 
@@ -12,7 +13,7 @@ void dkho_report_set(const dkho_report *fresh) {
 }
 
 void report_log(const char *fmt, ...) {
-  if (!sink.log) return;
+  if (!sink.log || comm_world()->rank) return;
   char line[1024];
   va_list args;
   va_start(args, fmt);
@@ -22,5 +23,5 @@ void report_log(const char *fmt, ...) {
 }
 
 void report_progress(const char *label, uint64_t done, uint64_t total, const char *note) {
-  if (sink.progress) sink.progress(sink.user, label, done, total, note ? note : "");
+  if (sink.progress && comm_world()->rank == 0) sink.progress(sink.user, label, done, total, note ? note : "");
 }

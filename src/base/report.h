@@ -1,4 +1,5 @@
-/* report.h: what the library says while it works, through the sink of dkho_report_set; silence by default. */
+/* report.h: what the library says while it works, through the sink of dkho_report_set; silence by default. Of the
+ * ranks of a job the first one speaks. */
 #ifndef BASE_REPORT_H
 #define BASE_REPORT_H
 

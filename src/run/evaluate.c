@@ -79,31 +79,62 @@ dkho_status evaluator_predict(evaluator *j, const real *weights, int64_t count, 
   return DKHO_OK;
 }
 
-typedef struct error_sum {
-  const evaluator *j;
-  double sum;
-  int64_t counted;
-} error_sum;
+/* The samples of this rank among `count`. */
+static int64_t own_samples(const evaluator *j, int64_t count, int64_t *first) {
+  const comm *c = j->ranks ? j->ranks : comm_serial();
+  *first = sum_tree_first(count, c->size, c->rank);
+  return sum_tree_first(count, c->size, c->rank + 1) - *first;
+}
 
-/* A prediction_sink: e->sum += ‖p - y‖/‖y‖ of each sample whose target does not vanish. Targets are proved finite first. */
+/* Rows of `each` doubles, one per sample: every rank has its own and gets the others'. */
+static dkho_status gather_rows(const evaluator *j, int64_t count, int64_t each, double *rows) {
+  comm *c = j->ranks;
+  size_t *offset;
+  if (!c || c->size == 1) return DKHO_OK;
+  if (!MEM_NEW(offset, c->size + 1)) return DKHO_E_MEMORY;
+  for (int r = 0; r <= c->size; r++) offset[r] = (size_t)(sum_tree_first(count, c->size, r) * each) * sizeof *rows;
+  dkho_status s = comm_gather(c, offset, rows);
+  mem_free(offset);
+  return s;
+}
+
+static dkho_status agreed(const evaluator *j, dkho_status s) {
+  return j->ranks ? comm_agree(j->ranks, s) : s;
+}
+
+/* Errors by sample, -1 where there is none. */
+typedef struct error_list {
+  const evaluator *j;
+  double *each;
+  int64_t done;
+} error_list;
+
+/* A prediction_sink: ‖p - y‖/‖y‖ of each sample, -1 where the target vanishes. Targets are proved finite first. */
 static dkho_status add_errors(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
-  error_sum *e = ctx;
+  error_list *e = ctx;
   int64_t n = target_extent(e->j, complex);
   TRY(dataset_prove(e->j->d, e->j->o->target, count, sample));
   for (int64_t i = 0; i < count; i++) {
-    double error = metric_field_error(n, prediction + i * n, dataset_value(e->j->d, e->j->o->target, sample[i]));
-    if (error < 0) continue;
-    e->sum += error;
-    e->counted++;
+    const float *y = dataset_value(e->j->d, e->j->o->target, sample[i]);
+    e->each[e->done++] = metric_field_error(n, prediction + i * n, y);
   }
   return DKHO_OK;
 }
 
 dkho_status evaluator_rel_l2(evaluator *j, const real *weights, int64_t count, const int64_t *sample, double *out) {
-  error_sum e = {.j = j};
-  TRY(evaluator_predict(j, weights, count, sample, NULL, add_errors, &e));
-  *out = e.counted ? e.sum / (double)e.counted : 0;
-  return DKHO_OK;
+  error_list e = {.j = j};
+  int64_t first, own = own_samples(j, count, &first), counted = 0;
+  dkho_status s = MEM_NEW(e.each, count + 1) ? DKHO_OK : DKHO_E_MEMORY;
+  e.done = first;
+  if (s == DKHO_OK) s = evaluator_predict(j, weights, own, sample + first, NULL, add_errors, &e);
+  s = agreed(j, s);
+  if (s == DKHO_OK) s = gather_rows(j, count, 1, e.each);
+  double sum = 0;
+  for (int64_t i = 0; s == DKHO_OK && i < count; i++)
+    if (e.each[i] >= 0) sum += e.each[i], counted++;
+  *out = counted ? sum / (double)counted : 0;
+  mem_free(e.each);
+  return s;
 }
 
 /* ---- all metrics ---- */
@@ -125,10 +156,15 @@ static dkho_status timed_take(void *ctx, int complex, int64_t count, const int64
 dkho_status evaluator_metrics(evaluator *j, const real *weights, const char *list, int64_t count, const int64_t *sample,
                               score_result *out, double seconds[2]) {
   timed t = {0};
-  TRY(scorer_create(&t.scores, j->d, j->o->target, list, count, j->threads));
+  int64_t first, own = own_samples(j, count, &first);
+  dkho_status s = scorer_create(&t.scores, j->d, j->o->target, list, count, j->threads);
+  if (s == DKHO_OK) scorer_skip(t.scores, first);
   double start = clock_now();
-  dkho_status s = evaluator_predict(j, weights, count, sample, "evaluating", timed_take, &t);
+  if (s == DKHO_OK) s = evaluator_predict(j, weights, own, sample + first, "evaluating", timed_take, &t);
   if (seconds) seconds[0] = clock_now() - start - t.seconds, seconds[1] = t.seconds;
+  s = agreed(j, s);
+  if (s == DKHO_OK) s = gather_rows(j, count, metrics_count(scorer_metrics(t.scores)), scorer_values(t.scores));
+  if (s == DKHO_OK) scorer_skip(t.scores, count);
   if (s == DKHO_OK) s = scorer_result(t.scores, out);
   scorer_free(t.scores);
   return s;

@@ -10,6 +10,8 @@ typedef struct evaluator {
   const neural_operator *o;
   const dataset *d;
   pool *threads; /* borrowed, NULL: this thread */
+  comm *
+      ranks; /* set by a caller whose ranks all make the same calls: they share the samples of rel_l2 and metrics; NULL: no sharing */
   runner *run;
   float *chunk; /* predictions of a chunk of samples */
   int64_t widest;

@@ -163,6 +163,14 @@ dkho_status scorer_take(void *ctx, int complex, int64_t count, const int64_t *sa
   return DKHO_OK;
 }
 
+void scorer_skip(scorer *s, int64_t place) {
+  s->done = place;
+}
+
+double *scorer_values(scorer *s) {
+  return s->value;
+}
+
 dkho_status scorer_result(const scorer *s, score_result *out) {
   const metrics *list = s->first.list;
   int error = metrics_find(list, "rel_l2");

@@ -14,6 +14,10 @@ void scorer_free(scorer *s);
 /* The next `count` samples, all on one complex: prediction[i] (floats, physical units) belongs to sample[i]. Has the type of
  * prediction_sink. A prediction that is not finite is refused. */
 dkho_status scorer_take(void *scorer, int complex, int64_t count, const int64_t *sample, const float *prediction);
+/* For samples that are judged elsewhere: the next one to be taken has this place, and the rows of values, room × metrics, in which
+ * theirs belong. */
+void scorer_skip(scorer *s, int64_t place);
+double *scorer_values(scorer *s);
 /* What a scorer found; owns its arrays. */
 typedef struct score_result {
   int64_t samples;

@@ -1,6 +1,9 @@
 /* train.c: the training loop. A step is: gradients of a batch in the engine's fixed order, clipping, the optimiser. After every epoch the
  * validation error selects best.st. Everything that decides the next bits is in last.st: weights, moments, counters, the best so
- * far; the order of an epoch follows from (seed, epoch) alone. So a run may be killed anywhere and goes on as if it had not been. */
+ * far; the order of an epoch follows from (seed, epoch) alone. So a run may be killed anywhere and goes on as if it had not been.
+ *
+ * The ranks of a job share the samples of a batch and of the validation, then take the same step each; the first one writes the files.
+ * Whatever can fail on one rank alone is agreed upon before all go on: after every step, every epoch, every part of setting up. */
 #include "run/train.h"
 
 #include "base/clock.h"
@@ -41,9 +44,12 @@ typedef struct trainer {
   neural_operator *o;
   optim *opt;
   pool *threads;
+  comm *ranks;
   runner *run;
   evaluator *evaluator;
   real *gradient;
+  real *part; /* several complexes: gradient of the samples on one of them, and the sum over those */
+  sum_tree *sum;
   const int64_t *train, *val;
   int64_t trains, vals;
   int64_t *order, *batch; /* permutation of an epoch; samples of one batch on one complex */
@@ -59,6 +65,11 @@ typedef struct trainer {
 static const char *in_dir(const trainer *t, const char *name, char *path) {
   snprintf(path, PATH_LIMIT, "%s/%s", t->dir, name);
   return path;
+}
+
+/* The first rank writes. */
+static int leads(const trainer *t) {
+  return t->ranks->rank == 0;
 }
 
 static int64_t steps_per_epoch(const trainer *t) {
@@ -282,27 +293,64 @@ static int64_t collect_samples(trainer *t, int64_t at, int64_t count, int comple
   return n;
 }
 
-/* Gradient of the mean loss over the batch at `at`; samples of one complex go together, complexes in ascending order. */
-static dkho_status batch_gradient(trainer *t, int64_t at, double *mean) {
-  int64_t count = t->trains - at < t->cfg->batch ? t->trains - at : t->cfg->batch;
-  *mean = 0;
-  memset(t->gradient, 0, (size_t)t->o->p->size * sizeof *t->gradient);
+static int64_t batch_at(const trainer *t, int64_t at) {
+  return t->trains - at < t->cfg->batch ? t->trains - at : t->cfg->batch;
+}
+
+/* g += the share of the n samples in t->batch in the gradient of the mean over `count`. */
+static dkho_status complex_gradient(trainer *t, int complex, int64_t n, int64_t count, comm *ranks, double *sum,
+                                    real *g) {
+  sample_list list = {.d = t->d, .target = t->o->target, .sample = t->batch};
+  runner_batch b = samples_batch(&list, complex, n);
+  b.ranks = ranks;
+  return runner_gradient(t->run, &b, 1.0 / (double)count, sum, g);
+}
+
+static int64_t complexes_of(trainer *t, int64_t at, int64_t count) {
+  int64_t found = 0;
+  for (int complex = 0, next; complex >= 0; complex = next) found += collect_samples(t, at, count, complex, &next) > 0;
+  return found;
+}
+
+/* Several complexes: the samples of one go together, on one rank; complexes, in ascending order, are the leaves of the sum. */
+static dkho_status add_complexes(trainer *t, int64_t at, int64_t count, int64_t leaves) {
+  const sum_piece piece = {t->part, t->o->p->size, t->o->p->size};
+  int64_t leaf = 0, first = sum_tree_first(leaves, t->ranks->size, t->ranks->rank),
+          end = sum_tree_first(leaves, t->ranks->size, t->ranks->rank + 1);
   for (int complex = 0, next; complex >= 0; complex = next) {
-    double part;
     int64_t n = collect_samples(t, at, count, complex, &next);
-    if (!n) continue;
-    sample_list list = {.d = t->d, .target = t->o->target, .sample = t->batch};
-    runner_batch b = samples_batch(&list, complex, n);
-    TRY(runner_gradient(t->run, &b, 1.0 / (double)count, &part, t->gradient));
-    *mean += part;
+    if (!n || leaf++ < first || leaf > end) continue;
+    double sum;
+    memset(t->part, 0, (size_t)t->o->p->size * sizeof *t->part);
+    TRY(complex_gradient(t, complex, n, count, NULL, &sum, t->part));
+    TRY(sum_tree_add(t->sum, t->threads, 1, 1, &piece, &sum));
   }
   return DKHO_OK;
 }
 
-/* The batch at `at` comes next: its data are fetched while this one computes. */
+/* Gradient of the mean loss over the batch at `at`. */
+static dkho_status batch_gradient(trainer *t, int64_t at, double *mean) {
+  int64_t count = batch_at(t, at), size = t->o->p->size;
+  int next;
+  real *total;
+  memset(t->gradient, 0, (size_t)size * sizeof *t->gradient);
+  if (t->o->complexes == 1)
+    return complex_gradient(t, 0, collect_samples(t, at, count, 0, &next), count, t->ranks, mean, t->gradient);
+  int64_t leaves = complexes_of(t, at, count);
+  sum_tree_open(t->sum, t->ranks, leaves);
+  TRY(sum_tree_total(t->sum, add_complexes(t, at, count, leaves), &total, mean));
+  memcpy(t->gradient, total, (size_t)size * sizeof *t->gradient);
+  return DKHO_OK;
+}
+
+/* The batch at `at` comes next: the data of this rank are fetched while this one computes. */
 static void announce(const trainer *t, int64_t at) {
-  for (int64_t i = at; i < t->trains && i < at + t->cfg->batch; i++)
-    dataset_prefetch(t->d, t->o->target, t->train[t->order[i]]);
+  if (at >= t->trains) return;
+  int64_t count = batch_at(t, at), first = 0, end = count;
+  if (t->o->complexes == 1)
+    first = sum_tree_first(count, t->ranks->size, t->ranks->rank),
+    end = sum_tree_first(count, t->ranks->size, t->ranks->rank + 1);
+  for (int64_t i = at + first; i < at + end; i++) dataset_prefetch(t->d, t->o->target, t->train[t->order[i]]);
 }
 
 static double rate(const trainer *t) {
@@ -340,13 +388,24 @@ static void show(const trainer *t) {
 }
 
 static dkho_status pause_if_asked(trainer *t) {
-  if (t->host->stop && t->host->stop(t->host->stop_user)) {
-    TRY(save_checkpoint(t));
+  if (t->host->stop && t->host->stop(t->host->stop_user))
     return fail(DKHO_E_STOPPED, "%s: stopped in epoch %lld after step %lld; the checkpoint is written", t->dir,
                 (long long)t->epoch + 1, (long long)t->step);
-  }
-  if (clock_now() - t->saved > t->host->checkpoint_seconds) return save_checkpoint(t);
+  if (leads(t) && clock_now() - t->saved > t->host->checkpoint_seconds) return save_checkpoint(t);
   return DKHO_OK;
+}
+
+/* A step, and what all ranks then think of it. One that was asked to stop is enough. */
+static dkho_status agree_step(trainer *t) {
+  dkho_status s = take_step(t);
+  if (s == DKHO_OK) show(t);
+  if (s == DKHO_OK) s = pause_if_asked(t);
+  s = comm_agree(t->ranks, s);
+  if (s != DKHO_E_STOPPED) return s;
+  char text[1024];
+  snprintf(text, sizeof text, "%s", fail_text());
+  TRY(comm_agree(t->ranks, leads(t) ? save_checkpoint(t) : DKHO_OK));
+  return fail(DKHO_E_STOPPED, "%s", text);
 }
 
 static const real *selected(const trainer *t) {
@@ -375,20 +434,17 @@ static dkho_status end_epoch(trainer *t) {
   if (isfinite(error) && !(error >= t->best)) { /* also when best is still NaN */
     t->best = error;
     t->best_epoch = t->epoch;
-    TRY(operator_save(t->o, selected(t), in_dir(t, "best.st", path), 1));
+    if (leads(t)) s = operator_save(t->o, selected(t), in_dir(t, "best.st", path), 1);
   }
-  TRY(save_checkpoint(t));
-  return write_history(t);
+  if (s == DKHO_OK && leads(t)) s = save_checkpoint(t);
+  if (s == DKHO_OK && leads(t)) s = write_history(t);
+  return comm_agree(t->ranks, s);
 }
 
 static dkho_status run_epoch(trainer *t) {
   rng r = rng_open(t->cfg->seed, RNG_SHUFFLE, (uint64_t)t->epoch);
   rng_permute(&r, t->order, t->trains);
-  while (t->step < steps_per_epoch(t)) {
-    TRY(take_step(t));
-    show(t);
-    TRY(pause_if_asked(t));
-  }
+  while (t->step < steps_per_epoch(t)) TRY(agree_step(t));
   return end_epoch(t);
 }
 
@@ -412,8 +468,10 @@ static dkho_status write_result(trainer *t) {
   if (!t->best_epoch) return fail(DKHO_E_NONFINITE, "%s: no epoch had a finite validation error", t->dir);
   dkho_status s = operator_load(&best, in_dir(t, "best.st", path), NULL);
   if (s == DKHO_OK) s = evaluator_create(&j, best, t->d, t->threads);
+  s = comm_agree(t->ranks, s);
+  if (s == DKHO_OK) j->ranks = t->ranks;
   if (s == DKHO_OK && count) s = evaluator_metrics(j, best->value, t->cfg->metrics, count, test, &found, NULL);
-  if (s == DKHO_OK) {
+  if (s == DKHO_OK && leads(t)) {
     const char *problem = dataset_info(t->d)->problem;
     json_t *scores = count ? score_json(&found, 0) : NULL;
     json_t *result = json_pack("{s:s, s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:f, s:f, s:o?}", "problem", problem, "target",
@@ -428,7 +486,7 @@ static dkho_status write_result(trainer *t) {
   score_free(&found);
   evaluator_free(j);
   operator_free(best);
-  return s;
+  return comm_agree(t->ranks, s);
 }
 
 /* ---- setting up ---- */
@@ -446,13 +504,33 @@ static dkho_status pick_samples(trainer *t) {
   return DKHO_OK;
 }
 
+/* This rank's share of a split. */
+static dkho_status prove_share(const trainer *t, int64_t count, const int64_t *sample) {
+  int64_t first = sum_tree_first(count, t->ranks->size, t->ranks->rank);
+  int64_t end = sum_tree_first(count, t->ranks->size, t->ranks->rank + 1);
+  return dataset_prove(t->d, t->o->target, end - first, sample + first);
+}
+
 /* Every sample that will be used is looked at before the training, not hours into it. */
 static dkho_status prove_samples(const trainer *t) {
   int64_t tests;
   const int64_t *test = dataset_split(t->d, DATA_TEST, &tests);
-  TRY(dataset_prove(t->d, t->o->target, t->trains, t->train));
-  TRY(dataset_prove(t->d, t->o->target, t->vals, t->val));
-  return dataset_prove(t->d, t->o->target, tests, test);
+  TRY(prove_share(t, t->trains, t->train));
+  TRY(prove_share(t, t->vals, t->val));
+  return prove_share(t, tests, test);
+}
+
+/* Same bits need the same program and the same kernels everywhere; the first rank's decide. */
+static dkho_status same_everywhere(const trainer *t) {
+  char ours[128], first[128];
+  snprintf(ours, sizeof ours, "dkho %s %s, %s kernels", dkho_version(), DKHO_COMMIT, runner_kernels(t->run));
+  memcpy(first, ours, sizeof first);
+  TRY(comm_broadcast(t->ranks, 0, first, sizeof first));
+  dkho_status s = DKHO_OK;
+  if (strcmp(ours, first) != 0)
+    s = fail(DKHO_E_INPUT, "rank %d runs %s, rank 0 %s: their results would differ (DKHO_ISA chooses the kernels)",
+             t->ranks->rank, ours, first);
+  return comm_agree(t->ranks, s);
 }
 
 /* A list of metrics that does not fit the target is noticed before the training, not after. */
@@ -477,6 +555,11 @@ static dkho_status prepare_trainer(trainer *t) {
     return DKHO_E_MEMORY;
   TRY(runner_create(&t->run, t->o, ENGINE_TRAIN, t->threads));
   TRY(evaluator_create(&t->evaluator, t->o, t->d, t->threads));
+  t->evaluator->ranks = t->ranks;
+  if (t->o->complexes > 1) {
+    TRY(sum_tree_create(&t->sum, t->o->p->size, 1));
+    TRY(params_slab(t->o->p, &t->part));
+  }
   return params_slab(t->o->p, &t->gradient);
 }
 
@@ -486,19 +569,32 @@ static void dispose(trainer *t) {
   optim_free(t->opt);
   operator_free(t->o);
   mem_free(t->gradient);
+  mem_free(t->part);
+  sum_tree_free(t->sum);
   pool_free(t->threads);
   arena_free(&t->mem);
   lock_release(&t->owned);
 }
 
+/* The files that are there before the first step. */
+static dkho_status open_run(trainer *t, int resume) {
+  dkho_status s = DKHO_OK;
+  if (resume)
+    s = load_checkpoint(t);
+  else if (leads(t))
+    s = write_config(t);
+  if (s == DKHO_OK && t->epoch > 0 && leads(t)) s = write_history(t); /* a kill may have cut off the last row */
+  if (s == DKHO_OK && leads(t)) s = write_manifest(t);
+  return comm_agree(t->ranks, s);
+}
+
 static dkho_status go(const dataset *d, const run_config *cfg, const char *run, const train_host *host, int resume) {
-  trainer t = {.d = d, .cfg = cfg, .host = host, .dir = run, .best = NAN};
+  trainer t = {.d = d, .cfg = cfg, .host = host, .dir = run, .best = NAN, .ranks = comm_world()};
   t.started = t.saved = clock_now();
-  dkho_status s = resume ? own_directory(&t) : DKHO_OK;
-  if (s == DKHO_OK) s = prepare_trainer(&t);
-  if (s == DKHO_OK) s = resume ? load_checkpoint(&t) : write_config(&t);
-  if (s == DKHO_OK && t.epoch > 0) s = write_history(&t); /* a kill may have cut off the last row */
-  if (s == DKHO_OK) s = write_manifest(&t);
+  dkho_status s = comm_agree(t.ranks, resume && leads(&t) ? own_directory(&t) : DKHO_OK);
+  if (s == DKHO_OK) s = comm_agree(t.ranks, prepare_trainer(&t));
+  if (s == DKHO_OK) s = same_everywhere(&t);
+  if (s == DKHO_OK) s = open_run(&t, resume);
   if (s == DKHO_OK) runner_bind(t.run, t.o->value);
   while (s == DKHO_OK && t.epoch < cfg->epochs) s = run_epoch(&t);
   if (s == DKHO_OK) s = write_result(&t);
@@ -510,9 +606,9 @@ static dkho_status check_length(const char *run) {
   return strlen(run) < PATH_LIMIT - 64 ? DKHO_OK : fail(DKHO_E_INPUT, "the name of the run directory is too long");
 }
 
-dkho_status train_start(const dataset *d, const run_config *cfg, const char *run, const train_host *host) {
+/* Nothing of a run may be there already. */
+static dkho_status check_new(const char *run) {
   char path[PATH_LIMIT];
-  TRY(check_length(run));
   for (int i = 0; i < FILES; i++) {
     snprintf(path, sizeof path, "%s/%s", run, files[i]);
     if (!file_exists(path)) continue;
@@ -520,6 +616,12 @@ dkho_status train_start(const dataset *d, const run_config *cfg, const char *run
       return fail(DKHO_E_EXISTS, "%s: holds a run already; it is kept (resume it, or choose another name)", run);
     return fail(DKHO_E_EXISTS, "%s: is there already and belongs to no run; choose another name for the run", path);
   }
+  return DKHO_OK;
+}
+
+dkho_status train_start(const dataset *d, const run_config *cfg, const char *run, const train_host *host) {
+  TRY(check_length(run));
+  TRY(comm_agree(comm_world(), comm_world()->rank ? DKHO_OK : check_new(run)));
   return go(d, cfg, run, host, 0);
 }
 
