@@ -3,8 +3,9 @@
 
 #include "base/clock.h"
 #include "base/report.h"
-#include "run/rotation.h"
+#include "run/pcanet.h"
 #include "run/ridge.h"
+#include "run/rotation.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -97,27 +98,49 @@ static const struct {
     {"kernel", "Matern kernel regression from all inputs, chosen on validation"},
 };
 
+/* Imposes what is known, scores all predictions at once; *row: the new row, of which the fit tells more. */
+static dkho_status score_fitted(comparison *h, const char *name, const char *what, float *prediction,
+                                reference_row **row) {
+  scorer *scores = NULL;
+  for (int64_t i = 0; i < h->samples; i++) impose_known(h, h->sample[i], prediction + i * target_extent(h, 0));
+  TRY(scorer_create(&scores, h->d, h->target, h->list, h->samples, h->threads));
+  dkho_status s = scorer_take(scores, 0, h->samples, h->sample, prediction);
+  if (s == DKHO_OK) s = add_row(h, name, what, scores);
+  scorer_free(scores);
+  *row = &h->out->row[h->out->count - 1];
+  return s;
+}
+
 /* λ (and a kernel's length) by the error on the validation split, then predictions of the split in question: samples × extent floats. */
 static dkho_status fit_ridge(comparison *h, const ridge *r, ridge_kernel kernel, float *prediction) {
   double start = clock_now();
   int64_t vals;
   const int64_t *val = dataset_split(h->d, DATA_VAL, &vals);
   ridge_fit fit;
-  scorer *scores = NULL;
+  reference_row *row;
   TRY(ridge_choose(r, h->target, kernel, vals, val, &fit));
   TRY(ridge_predict(r, h->target, &fit, h->samples, h->sample, prediction));
-  for (int64_t i = 0; i < h->samples; i++) impose_known(h, h->sample[i], prediction + i * target_extent(h, 0));
-  TRY(scorer_create(&scores, h->d, h->target, h->list, h->samples, h->threads));
-  dkho_status s = scorer_take(scores, 0, h->samples, h->sample, prediction);
-  if (s == DKHO_OK) s = add_row(h, regressions[kernel].name, regressions[kernel].what, scores);
-  if (s == DKHO_OK) {
-    reference_row *row = &h->out->row[h->out->count - 1];
-    row->fitted = 1, row->lambda = fit.lambda, row->val_rel_l2 = fit.error, row->inputs = ridge_inputs(r);
-    row->length = kernel == RIDGE_LINEAR ? 0 : fit.length;
-    row->seconds = clock_now() - start;
-  }
-  scorer_free(scores);
-  return s;
+  TRY(score_fitted(h, regressions[kernel].name, regressions[kernel].what, prediction, &row));
+  row->fitted = 1, row->lambda = fit.lambda, row->val_rel_l2 = fit.error, row->inputs = r->inputs;
+  row->length = kernel == RIDGE_LINEAR ? 0 : fit.length;
+  row->seconds = clock_now() - start;
+  return DKHO_OK;
+}
+
+/* No row where inputs or targets do not vary. */
+static dkho_status fit_pcanet(comparison *h, const ridge *r, float *prediction) {
+  double start = clock_now();
+  int64_t vals;
+  const int64_t *val = dataset_split(h->d, DATA_VAL, &vals);
+  pcanet_fit fit;
+  reference_row *row;
+  TRY(pcanet_predict(r, h->target, vals, val, h->samples, h->sample, prediction, &fit));
+  if (!fit.width) return DKHO_OK;
+  TRY(score_fitted(h, "pca-net", "network between principal components, chosen on validation", prediction, &row));
+  row->fitted = 1, row->val_rel_l2 = fit.error, row->inputs = r->inputs;
+  row->components = fit.inputs, row->width = fit.width;
+  row->seconds = clock_now() - start;
+  return DKHO_OK;
 }
 
 static dkho_status score_ridge(comparison *h) {
@@ -126,6 +149,7 @@ static dkho_status score_ridge(comparison *h) {
   if (!MEM_NEW(prediction, h->samples * target_extent(h, 0))) return DKHO_E_MEMORY;
   dkho_status s = ridge_create(&r, h->d, h->trains, h->train, h->threads);
   for (int k = 0; s == DKHO_OK && k < RIDGE_KERNELS; k++) s = fit_ridge(h, r, (ridge_kernel)k, prediction);
+  if (s == DKHO_OK) s = fit_pcanet(h, r, prediction);
   ridge_free(r);
   mem_free(prediction);
   return s;

@@ -5,15 +5,15 @@
 
 #include "run/score.h"
 
-enum { REFERENCE_ROWS = 7 };
+enum { REFERENCE_ROWS = 8 };
 
 typedef struct reference_row {
   const char *name;
   char what[96]; /* in words */
   score_result found;
   int fitted;                                 /* 1: a regression, of which the rest tells */
-  double lambda, length, val_rel_l2, seconds; /* length: of the kernel, 0: it has none */
-  int64_t inputs;
+  double lambda, length, val_rel_l2, seconds; /* lambda: 0: no penalty; length: of the kernel, 0: it has none */
+  int64_t inputs, components, width;          /* components of the inputs and units of a layer, 0: no network */
 } reference_row;
 
 typedef struct references {
@@ -27,6 +27,7 @@ typedef struct references {
  *   copy     the input field whose name is the target's with a 0 behind it: the state at the start of an evolution
  *   rotated  that state carried round the z axis by `turn` radians: the exact flow of a problem that says so, without diffusion
  *   ridge, quadratic, kernel   regressions from all inputs (run/ridge.h), chosen on validation (one complex)
+ *   pca-net  a network between principal components (run/pcanet.h), on the same terms
  * train_samples > 0: only the first so many of the training split. turn 0: no flow is known.
  * On success references_free is due. */
 dkho_status reference_rows(const dataset *d, int target, const char *list, int64_t train_samples, data_split split,

@@ -27,9 +27,13 @@ static json_t *reference_json(const reference_row *r) {
   json_object_set_new(row, "name", json_string(r->name));
   json_object_set_new(row, "what", json_string(r->what));
   if (!r->fitted) return row;
-  json_object_set_new(row, "lambda", json_real(r->lambda));
+  if (r->lambda > 0) json_object_set_new(row, "lambda", json_real(r->lambda));
   if (r->length > 0) json_object_set_new(row, "length", json_real(r->length));
   json_object_set_new(row, "inputs", json_integer((json_int_t)r->inputs));
+  if (r->width) {
+    json_object_set_new(row, "components", json_integer((json_int_t)r->components));
+    json_object_set_new(row, "width", json_integer((json_int_t)r->width));
+  }
   json_object_set_new(row, "val_rel_l2", json_real(r->val_rel_l2));
   json_object_set_new(row, "seconds", json_real(r->seconds));
   return row;

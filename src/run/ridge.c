@@ -10,16 +10,6 @@
 
 enum { TILE = 128, BLOCK = 256 };
 
-struct ridge {
-  const dataset *d;
-  int64_t trains, inputs;
-  const int64_t *train;
-  pool *threads;
-  double *mean; /* inputs */
-  double *gram; /* trains × trains: inner products */
-  double unit;  /* the mean of its diagonal */
-};
-
 static int varies(const data_field *f) {
   return f->role == DATA_INPUT || f->role == DATA_GLOBAL;
 }
@@ -44,11 +34,33 @@ static void read_inputs(const dataset *d, int64_t sample, int64_t from, int64_t 
   }
 }
 
-/* Rows of one block of inputs, centred: width × count column-major. */
-static void read_block(const ridge *r, int64_t count, const int64_t *sample, int64_t from, int64_t width, double *out) {
+/* What a sample is a vector of: all its inputs, or a target. */
+typedef struct columns {
+  const ridge *r;
+  int target; /* -1: the inputs */
+  int64_t n;
+  const double *mean; /* n: over the training samples */
+} columns;
+
+static columns input_columns(const ridge *r) {
+  return (columns){r, -1, r->inputs, r->mean};
+}
+
+static void read_columns(const columns *c, int64_t sample, int64_t from, int64_t count, double *out) {
+  if (c->target < 0) {
+    read_inputs(c->r->d, sample, from, count, out);
+    return;
+  }
+  const float *y = dataset_value(c->r->d, c->target, sample) + from;
+  for (int64_t k = 0; k < count; k++) out[k] = (double)y[k];
+}
+
+/* Rows of one block of columns, centred: width × count column-major. */
+static void read_block(const columns *c, int64_t count, const int64_t *sample, int64_t from, int64_t width,
+                       double *out) {
   for (int64_t s = 0; s < count; s++) {
-    read_inputs(r->d, sample[s], from, width, out + s * width);
-    for (int64_t k = 0; k < width; k++) out[s * width + k] -= r->mean[from + k];
+    read_columns(c, sample[s], from, width, out + s * width);
+    for (int64_t k = 0; k < width; k++) out[s * width + k] -= c->mean[from + k];
   }
 }
 
@@ -68,8 +80,9 @@ static dkho_status gram_tile(void *ctx, size_t task, int worker) {
   return DKHO_OK;
 }
 
-/* out += <x_train, x_sample>: trains × count, block after block of inputs. */
-static dkho_status gram_of_samples(const ridge *r, int64_t count, const int64_t *sample, double *out) {
+/* out += <x_train, x_sample>: trains × count, block after block of columns. */
+static dkho_status gram_of_samples(const columns *c, int64_t count, const int64_t *sample, double *out) {
+  const ridge *r = c->r;
   double *a, *b = NULL;
   int same = sample == r->train;
   if (!MEM_NEW(a, r->trains * BLOCK)) return DKHO_E_MEMORY;
@@ -78,10 +91,10 @@ static dkho_status gram_of_samples(const ridge *r, int64_t count, const int64_t 
     return DKHO_E_MEMORY;
   }
   dkho_status s = DKHO_OK;
-  for (int64_t from = 0; s == DKHO_OK && from < r->inputs; from += BLOCK) {
-    int64_t width = r->inputs - from < BLOCK ? r->inputs - from : BLOCK;
-    read_block(r, r->trains, r->train, from, width, a);
-    if (!same) read_block(r, count, sample, from, width, b);
+  for (int64_t from = 0; s == DKHO_OK && from < c->n; from += BLOCK) {
+    int64_t width = c->n - from < BLOCK ? c->n - from : BLOCK;
+    read_block(c, r->trains, r->train, from, width, a);
+    if (!same) read_block(c, count, sample, from, width, b);
     gram_job g = {r->trains, count, width, (r->trains + TILE - 1) / TILE, a, same ? a : b, out};
     s = pool_run(r->threads, (size_t)(g.tiles * ((count + TILE - 1) / TILE)), gram_tile, &g);
   }
@@ -90,12 +103,25 @@ static dkho_status gram_of_samples(const ridge *r, int64_t count, const int64_t 
   return s;
 }
 
-static dkho_status find_mean(ridge *r) {
+static dkho_status find_mean(const columns *c, double *mean) {
   double *x;
-  if (!MEM_NEW(x, r->inputs)) return DKHO_E_MEMORY;
-  for (int64_t s = 0; s < r->trains; s++) {
-    read_inputs(r->d, r->train[s], 0, r->inputs, x);
-    for (int64_t k = 0; k < r->inputs; k++) r->mean[k] += x[k] / (double)r->trains;
+  if (!MEM_NEW(x, c->n)) return DKHO_E_MEMORY;
+  for (int64_t s = 0; s < c->r->trains; s++) {
+    read_columns(c, c->r->train[s], 0, c->n, x);
+    for (int64_t k = 0; k < c->n; k++) mean[k] += x[k] / (double)c->r->trains;
+  }
+  mem_free(x);
+  return DKHO_OK;
+}
+
+/* norm[s] = ‖x_s‖² */
+static dkho_status find_norms(const columns *c, int64_t count, const int64_t *sample, double *norm) {
+  double *x;
+  if (!MEM_NEW(x, c->n)) return DKHO_E_MEMORY;
+  for (int64_t s = 0; s < count; s++) {
+    read_block(c, 1, sample + s, 0, c->n, x);
+    norm[s] = 0;
+    for (int64_t k = 0; k < c->n; k++) norm[s] += x[k] * x[k];
   }
   mem_free(x);
   return DKHO_OK;
@@ -113,8 +139,9 @@ dkho_status ridge_create(ridge **out, const dataset *d, int64_t trains, const in
   for (int i = 0; i < dataset_fields(d); i++)
     if (varies(&dataset_field(d)[i])) r->inputs += entries(d, &dataset_field(d)[i]);
   dkho_status s = MEM_NEW(r->mean, r->inputs) && MEM_NEW(r->gram, trains * trains) ? DKHO_OK : DKHO_E_MEMORY;
-  if (s == DKHO_OK) s = find_mean(r);
-  if (s == DKHO_OK) s = gram_of_samples(r, trains, train, r->gram);
+  columns x = input_columns(r);
+  if (s == DKHO_OK) s = find_mean(&x, r->mean);
+  if (s == DKHO_OK) s = gram_of_samples(&x, trains, train, r->gram);
   for (int64_t i = 0; s == DKHO_OK && i < trains; i++) r->unit += r->gram[i * trains + i];
   r->unit = fmax(r->unit / (double)trains, 1e-300);
   if (s == DKHO_OK)
@@ -131,8 +158,23 @@ void ridge_free(ridge *r) {
   mem_free(r);
 }
 
-int64_t ridge_inputs(const ridge *r) {
-  return r->inputs;
+dkho_status ridge_inner(const ridge *r, int target, int64_t count, const int64_t *sample, double *inner, double *norm) {
+  double *mean = NULL;
+  columns c = input_columns(r);
+  dkho_status s;
+  TRY(dataset_prove(r->d, target, count, sample));
+  if (target >= 0) {
+    c = (columns){r, target, entries(r->d, &dataset_field(r->d)[target]), NULL};
+    if (!MEM_NEW(mean, c.n)) return DKHO_E_MEMORY;
+    TRY_GOTO(find_mean(&c, mean));
+    c.mean = mean;
+  }
+  memset(inner, 0, (size_t)(r->trains * count) * sizeof *inner);
+  TRY_GOTO(gram_of_samples(&c, count, sample, inner));
+  TRY_GOTO(find_norms(&c, count, sample, norm));
+done:
+  mem_free(mean);
+  return s;
 }
 
 /* One block of the target's entries for all samples at once. */
@@ -163,8 +205,7 @@ static dkho_status product_block(void *ctx, size_t task, int worker) {
   return DKHO_OK;
 }
 
-/* Ŷ = ȳ + Wᵀ(Y - ȳ), W the solved weights. */
-static dkho_status product(const ridge *r, int target, const double *weight, int64_t count, float *out) {
+dkho_status ridge_combine(const ridge *r, int target, const double *weight, int64_t count, float *out) {
   const data_field *f = &dataset_field(r->d)[target];
   product_job p = {r, target, entries(r->d, f), count, weight, NULL, out};
   arena mem = {0};
@@ -178,19 +219,6 @@ static dkho_status product(const ridge *r, int target, const double *weight, int
 }
 
 /* ---- kernels ---- */
-
-/* norm[s] = ‖x_s‖² */
-static dkho_status find_norms(const ridge *r, int64_t count, const int64_t *sample, double *norm) {
-  double *x;
-  if (!MEM_NEW(x, r->inputs)) return DKHO_E_MEMORY;
-  for (int64_t s = 0; s < count; s++) {
-    read_block(r, 1, sample + s, 0, r->inputs, x);
-    norm[s] = 0;
-    for (int64_t k = 0; k < r->inputs; k++) norm[s] += x[k] * x[k];
-  }
-  mem_free(x);
-  return DKHO_OK;
-}
 
 static double matern(double r2) {
   double r = sqrt(5 * fmax(r2, 0));
@@ -238,12 +266,13 @@ dkho_status ridge_predict(const ridge *r, int target, const ridge_fit *fit, int6
     s = DKHO_E_MEMORY;
     goto done;
   }
+  columns x = input_columns(r);
   train_kernel(r, fit, norm, kernel);
-  TRY_GOTO(gram_of_samples(r, count, sample, weight));
-  TRY_GOTO(find_norms(r, count, sample, norm));
+  TRY_GOTO(gram_of_samples(&x, count, sample, weight));
+  TRY_GOTO(find_norms(&x, count, sample, norm));
   apply_kernel(r, fit, count, norm, weight);
   TRY_GOTO(solve(r, kernel, fit->lambda, count, weight, room));
-  TRY_GOTO(product(r, target, weight, count, out));
+  TRY_GOTO(ridge_combine(r, target, weight, count, out));
 done:
   arena_free(&mem);
   return s;
@@ -295,7 +324,7 @@ static dkho_status try_penalties(trial *t, ridge_fit fit, int stride, ridge_fit 
     dkho_status s = solve(r, t->kernel, fit.lambda, t->count, t->weight, t->room);
     if (s == DKHO_E_NOCONV) return isinf(best->error) ? s : DKHO_OK; /* smaller ones will not do either */
     TRY(s);
-    TRY(product(r, t->target, t->weight, t->count, t->p));
+    TRY(ridge_combine(r, t->target, t->weight, t->count, t->p));
     fit.error = mean_error(r, t->target, t->count, t->sample, t->p);
     if (fit.error < best->error) *best = fit;
   }
@@ -311,9 +340,10 @@ dkho_status ridge_choose(const ridge *r, int target, ridge_kernel kernel, int64_
   *fit = (ridge_fit){.kernel = kernel, .error = INFINITY};
   TRY(dataset_prove(r->d, target, r->trains, r->train));
   TRY(dataset_prove(r->d, target, t.count, sample));
+  columns x = input_columns(r);
   TRY_GOTO(trial_room(&t, &mem));
-  TRY_GOTO(gram_of_samples(r, t.count, sample, t.inner));
-  TRY_GOTO(find_norms(r, t.count, sample, t.norm));
+  TRY_GOTO(gram_of_samples(&x, t.count, sample, t.inner));
+  TRY_GOTO(find_norms(&x, t.count, sample, t.norm));
   for (int i = 0; i < 5 && lengths[kernel][i] > 0; i++)
     TRY_GOTO(try_penalties(&t, (ridge_fit){.kernel = kernel, .length = lengths[kernel][i]},
                            kernel == RIDGE_LINEAR ? 1 : 2, fit));

@@ -16,11 +16,24 @@
 #include "base/pool.h"
 #include "data/dataset.h"
 
-typedef struct ridge ridge;
+typedef struct ridge { /* to be read only */
+  const dataset *d;
+  int64_t trains, inputs; /* training samples; length of x */
+  const int64_t *train;
+  pool *threads;
+  double *mean; /* inputs */
+  double *gram; /* trains × trains: inner products */
+  double unit;  /* the mean of its diagonal */
+} ridge;
 /* The Gram matrix of the training samples. The data set, the list and the pool (NULL: this thread) are borrowed. */
 dkho_status ridge_create(ridge **out, const dataset *d, int64_t trains, const int64_t *train, pool *threads);
 void ridge_free(ridge *r);
-int64_t ridge_inputs(const ridge *r); /* length of x */
+
+/* What else can be had from inner products. inner ← ⟨x_train, x_sample⟩ (trains × count, column-major) and norm ← ‖x_sample‖² (count),
+ * of the inputs (target -1) or of a target, less the training mean; sample may be r->train. */
+dkho_status ridge_inner(const ridge *r, int target, int64_t count, const int64_t *sample, double *inner, double *norm);
+/* ŷ = ȳ + Wᵀ(Y - ȳ) into out (count × entries): the training targets combined with weights W, trains × count. */
+dkho_status ridge_combine(const ridge *r, int target, const double *weight, int64_t count, float *out);
 
 typedef enum { RIDGE_LINEAR, RIDGE_QUADRATIC, RIDGE_MATERN, RIDGE_KERNELS } ridge_kernel;
 typedef struct ridge_fit {
