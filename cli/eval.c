@@ -14,7 +14,8 @@ const verb verb_eval = {
     "--pair adds, for two runs of neighbouring degrees (lower first), how inconsistent the two models are: the mean of\n"
     "|d u - w| / |w|.\n"
     "--honest adds baselines (trivial predictors and linear regression on the same training samples) and the cost of a\n"
-    "prediction compared with a classical solve.\n\n"
+    "prediction compared with a classical solve; for problems solved by Newton's method, what the prediction saves as its\n"
+    "start (the solver's own accuracy is kept).\n\n"
     "  dkho eval runs/flux\n"
     "  dkho eval runs/full runs/no_dirac runs/no_phase --split val --metric rel_l2 --metric curl_fid\n"
     "  dkho eval runs/flux runs/circulation --pair",
@@ -157,6 +158,17 @@ static void print_cost(const json_t *cost) {
            json_is_string(even) ? "" : " solves");
 }
 
+static void print_restart(const json_t *newton) {
+  if (!newton) return;
+  const json_t *steps = json_object_get(newton, "steps"), *seconds = json_object_get(newton, "seconds");
+  printf(
+      "Newton's method from the prediction, mean of %d samples: %.1f steps instead of %.1f, %.3g s instead of %.3g; the "
+      "same solution to %.1g\n",
+      (int)json_integer_value(json_object_get(newton, "samples")), json_number_value(json_array_get(steps, 1)),
+      json_number_value(json_array_get(steps, 0)), json_number_value(json_array_get(seconds, 1)),
+      json_number_value(json_array_get(seconds, 0)), json_number_value(json_object_get(newton, "difference")));
+}
+
 static void print_seconds(const table *t, const char *title, const char *key) {
   printf("%-18s", title);
   for (int r = 0; r < t->runs; r++) printf(" %14.3g", json_number_value(json_object_get(t->result[r], key)));
@@ -187,7 +199,9 @@ static void print_table(const table *t) {
   if (t->paired) printf("%-18s %14.5g\n", "pair", t->pair);
   print_seconds(t, "predict, s", "predict_seconds");
   print_seconds(t, "judge, s", "judge_seconds");
-  if (t->references) print_cost(json_object_get(t->references, "cost"));
+  if (!t->references) return;
+  print_cost(json_object_get(t->references, "cost"));
+  print_restart(json_object_get(json_object_get(t->references, "cost"), "newton"));
 }
 
 static void print_list(const table *t) {

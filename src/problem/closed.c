@@ -1,7 +1,5 @@
 /* closed.c: convex energies of closed 1-forms, minimised by Newton's method; linear elements in the plane. */
-#include "problem/closed.h"
-
-#include "problem/assembly.h"
+#include "problem/closed_impl.h"
 #include "problem/fem.h"
 
 #include <assert.h>
@@ -9,17 +7,6 @@
 #include <string.h>
 
 static const double TOLERANCE = 1e-12; /* of the residual, relative to the sizes of the terms that add up to it */
-
-struct closed {
-  const cx *c;
-  int64_t n;
-  int32_t *unknown; /* N0, -1: held */
-  double *grad;     /* N2 × 6 */
-  int32_t *side;    /* N2 × 2: edges between the first corner and the others */
-  double *turn;     /* N2 × 2: 1, or -1 for an edge that ends in the first corner */
-  assembly matrix;  /* an element's unknowns are its corners */
-  arena mem;
-};
 
 struct closed_solver {
   const closed *s;

@@ -36,6 +36,14 @@ void closed_close(closed_solver *w);
 dkho_status closed_solve(closed_solver *w, closed_law law, const double *material, const double *start, double *phi,
                          newton_report *report);
 
+/* The φ whose u₀ + dφ is nearest to a given 1-cochain, in the plain sum of squares over edges, for Newton's method to begin with. One thread's
+ * factor; s is borrowed. */
+typedef struct closed_guess closed_guess;
+dkho_status closed_guess_create(closed_guess **out, const closed *s);
+void closed_guess_free(closed_guess *g);
+/* start, u: N1. phi: N0, of which the held values stay. */
+dkho_status closed_guess_find(closed_guess *g, const double *start, const double *u, double *phi);
+
 /* u = u₀ + dφ on edges (N1), and as a vector on triangles (N2 × 2); start NULL: zero. */
 void closed_cochain(const closed *s, const double *start, const double *phi, double *edge);
 void closed_vectors(const closed *s, const double *start, const double *phi, double *face);

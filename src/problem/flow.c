@@ -178,7 +178,7 @@ static dkho_status check_parameters(const cx *c, double *const *one) {
 }
 
 /* u on the walls is Σ speed_j wall_j; line integrals and circulations are read off the quadratic velocity. */
-static dkho_status flow_solve_one(const problem_state *s, void *work, double *const *one) {
+static dkho_status flow_solve_from(const problem_state *s, void *work, problem_start *start, double *const *one) {
   flow_solver *w = work;
   int64_t values = 2 * taylor_nodes(s->t);
   TRY(check_parameters(s->c, one));
@@ -186,13 +186,19 @@ static dkho_status flow_solve_one(const problem_state *s, void *work, double *co
     w->u[i] = 0;
     for (int j = 0; j < HOLES; j++) w->u[i] += one[SPEEDS][j] * s->wall[j * values + i];
   }
-  taylor_flow f = {.reynolds = one[RE][0], .psi = one[PSI], .u = w->u, .p = w->p};
+  if (start->guess) taylor_guess(s->t, start->guess, w->u);
+  taylor_flow f = {.reynolds = one[RE][0], .psi = one[PSI], .u = w->u, .p = w->p, .guessed = start->guess != NULL};
   dkho_status st = taylor_solve(w->w, &f);
+  start->steps = f.steps;
   if (st != DKHO_OK) return fail_prefix(st, "flow");
   taylor_line_integrals(s->t, w->u, one[U]);
   taylor_circulations(s->t, w->u, one[W]);
   memcpy(one[P], w->p, (size_t)s->c->n[0] * sizeof *w->p);
   return DKHO_OK;
+}
+
+static dkho_status flow_solve_one(const problem_state *s, void *work, double *const *one) {
+  return flow_solve_from(s, work, &(problem_start){0}, one);
 }
 
 /* Simpson's rule along edges; circulations are d of that. */
@@ -233,6 +239,8 @@ const problem problem_flow = {
     .close = close_flow,
     .draw_one = flow_draw_one,
     .solve_one = flow_solve_one,
+    .guessed = "u",
+    .solve_from = flow_solve_from,
     .transfer = flow_transfer,
     .demo =
         &(const problem_demo){.target = "u",

@@ -74,6 +74,7 @@ dkho_status iron_open(iron **out, const problem_state *s, int steps) {
 void iron_close(void *work) {
   iron *w = work;
   if (!w) return;
+  closed_guess_free(w->guess);
   closed_close(w->w);
   arena_free(&w->mem);
   mem_free(w);
@@ -98,6 +99,21 @@ dkho_status iron_set_material(iron *w, const char *who, const double *saturation
   return DKHO_OK;
 }
 
+/* w->start ← Σ I_j h_j */
+static void superpose_windings(iron *w, const double current[HOLES]) {
+  const problem_state *s = w->s;
+  for (int64_t e = 0; e < s->c->n[1]; e++) {
+    w->start[e] = 0;
+    for (int j = 0; j < HOLES; j++) w->start[e] += current[j] * s->winding[j * s->c->n[1] + e];
+  }
+}
+
+dkho_status iron_guess(iron *w, const double current[HOLES], const double *field, double *phi) {
+  superpose_windings(w, current);
+  if (!w->guess) TRY(closed_guess_create(&w->guess, w->s->s));
+  return closed_guess_find(w->guess, w->start, field, phi);
+}
+
 dkho_status iron_solve(iron *w, const char *who, const double current[HOLES], double *phi) {
   const problem_state *s = w->s;
   newton_report r;
@@ -105,11 +121,9 @@ dkho_status iron_solve(iron *w, const char *who, const double current[HOLES], do
     if (!(fabs(current[j]) <= IRON_CURRENT_MAX))
       return fail(DKHO_E_INPUT, "%s: current %d is %g; the curve of the iron ends at %g", who, j + 1, current[j],
                   IRON_CURRENT_MAX);
-  for (int64_t e = 0; e < s->c->n[1]; e++) {
-    w->start[e] = 0;
-    for (int j = 0; j < HOLES; j++) w->start[e] += current[j] * s->winding[j * s->c->n[1] + e];
-  }
+  superpose_windings(w, current);
   dkho_status st = closed_solve(w->w, closed_froehlich, w->material, w->start, phi, &r);
+  w->steps = r.steps;
   if (st != DKHO_OK) return fail_prefix(st, "%s: currents %g, %g, %g", who, current[0], current[1], current[2]);
   closed_vectors(s->s, w->start, phi, w->field);
   return DKHO_OK;

@@ -25,6 +25,8 @@ typedef struct iron {
   double *start;            /* N1: Σ I_j h_j */
   double *phi, *old, *next; /* N0 */
   double *field;            /* N2 × 2: H */
+  closed_guess *guess;      /* NULL until one is asked for */
+  int steps;                /* of Newton's method, in the last solve */
   double *cycle;            /* as many B as a cycle has steps, N2 × 2 each; NULL for a single state */
   arena mem;
 } iron;
@@ -42,6 +44,8 @@ void iron_draw_saturation(const problem_state *s, rng *r, double *saturation);
 dkho_status iron_set_material(iron *w, const char *who, const double *saturation);
 /* φ ← the potential of these currents from the guess in φ, w->start and w->field with it. Refuses currents beyond the curve. */
 dkho_status iron_solve(iron *w, const char *who, const double current[SHEET_HOLES], double *phi);
+/* φ ← the potential of a guess of H (N1) under these currents. */
+dkho_status iron_guess(iron *w, const double current[SHEET_HOLES], const double *field, double *phi);
 /* B of a face, from H. */
 void iron_flux(const iron *w, int64_t f, double B[2], closed_response *r);
 

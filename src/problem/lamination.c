@@ -77,14 +77,20 @@ static void read_faces(const iron *w, double *density, double *energy) {
   }
 }
 
-static dkho_status lamination_solve_one(const problem_state *s, void *work, double *const *one) {
+static dkho_status lamination_solve_from(const problem_state *s, void *work, problem_start *start, double *const *one) {
   iron *w = work;
   TRY(iron_set_material(w, "lamination", one[SATURATION]));
   for (int64_t i = 0; i < s->c->n[0]; i++) w->phi[i] = 0;
+  if (start->guess) TRY(iron_guess(w, one[CURRENTS], start->guess, w->phi));
   TRY(iron_solve(w, "lamination", one[CURRENTS], w->phi));
+  start->steps = w->steps;
   closed_cochain(s->s, w->start, w->phi, one[H]);
   read_faces(w, one[B], one[ENERGY]);
   return DKHO_OK;
+}
+
+static dkho_status lamination_solve_one(const problem_state *s, void *work, double *const *one) {
+  return lamination_solve_from(s, work, &(problem_start){0}, one);
 }
 
 static dkho_status lamination_transfer(const void *work, const cx *to, double *const *one) {
@@ -122,6 +128,8 @@ const problem problem_lamination = {
     .close = iron_close,
     .draw_one = lamination_draw_one,
     .solve_one = lamination_solve_one,
+    .guessed = "H",
+    .solve_from = lamination_solve_from,
     .transfer = lamination_transfer,
     .demo =
         &(const problem_demo){

@@ -94,6 +94,12 @@ typedef struct problem_phase {
   double q;
 } problem_phase;
 
+/* Where Newton's method begins, and how far it had to go. */
+typedef struct problem_start {
+  const double *guess; /* of the target problem.guessed; NULL: the solver's own start */
+  int steps;           /* Newton steps taken */
+} problem_start;
+
 typedef struct problem {
   const char *name, *summary;
   int64_t sizes[DATA_SPLITS];       /* train, val, test of the paper or of our choice */
@@ -125,6 +131,9 @@ typedef struct problem {
   void (*close)(void *work);
   void (*draw_one)(const problem_state *s, void *work, rng *r, double *const *one);
   dkho_status (*solve_one)(const problem_state *s, void *work, double *const *one);
+  /* solve_one from a guess of one target, a prediction say, to the same accuracy; NULL: the solver has no use for one. */
+  const char *guessed;
+  dkho_status (*solve_from)(const problem_state *s, void *work, problem_start *start, double *const *one);
   /* The targets of the sample that `work` solved last, read off its continuous fields on another complex of the same domain, as
    * well as they allow: what a coarser mesh is worth. */
   dkho_status (*transfer)(const void *work, const cx *to, double *const *one);

@@ -119,6 +119,51 @@ int64_t taylor_unknowns(const taylor *t) {
 }
 
 /* Simpson's rule: (u_tail + 4 u_mid + u_head)/6 · (x_head - x_tail). */
+/* Σ_e w_e (λ_a ∇λ_b - λ_b ∇λ_a) of triangle f at a point. */
+static void whitney_velocity(const cx *c, int64_t f, const double *edge, const double bary[3], double out[2]) {
+  double grad[6];
+  fem_gradients(c, f, grad);
+  out[0] = out[1] = 0;
+  for (int j = 0; j < 3; j++) {
+    int64_t e = c->face[2][3 * f + j];
+    int end[2] = {0, 0};
+    for (int k = 0; k < 2; k++)
+      while (c->vert[2][3 * f + end[k]] != c->vert[1][2 * e + k]) end[k]++;
+    for (int i = 0; i < 2; i++)
+      out[i] += edge[e] * (bary[end[0]] * grad[2 * end[1] + i] - bary[end[1]] * grad[2 * end[0] + i]);
+  }
+}
+
+/* Midpoints move along their edges until Simpson's rule gives the line integral. */
+static void match_integrals(const taylor *t, const double *edge, double *u) {
+  const cx *c = t->c;
+  for (int64_t e = 0; e < c->n[1]; e++) {
+    int64_t a = c->vert[1][2 * e], b = c->vert[1][2 * e + 1], m = c->n[0] + e;
+    double along[2] = {c->x[2 * b] - c->x[2 * a], c->x[2 * b + 1] - c->x[2 * a + 1]}, gap = edge[e];
+    if (t->unknown[m] < 0) continue;
+    for (int i = 0; i < 2; i++) gap -= along[i] * (u[2 * a + i] + 4 * u[2 * m + i] + u[2 * b + i]) / 6;
+    for (int i = 0; i < 2; i++) u[2 * m + i] += 1.5 * gap * along[i] / (along[0] * along[0] + along[1] * along[1]);
+  }
+}
+
+void taylor_guess(const taylor *t, const double *edge, double *u) {
+  const cx *c = t->c;
+  for (int64_t i = 0; i < t->nodes; i++)
+    if (t->unknown[i] >= 0) u[2 * i] = u[2 * i + 1] = 0;
+  for (int64_t f = 0; f < c->n[2]; f++)
+    for (int a = 0; a < TAYLOR_NODES; a++) {
+      int64_t node = t->node[f * TAYLOR_NODES + a];
+      double bary[3], v[2];
+      if (t->unknown[node] < 0) continue;
+      for (int q = 0; q < 3; q++) bary[q] = a < 3 ? q == a : q == a - 3 ? 0 : 0.5;
+      whitney_velocity(c, f, edge, bary, v);
+      /* at a vertex inside there are as many triangles as edges */
+      double share = a < 3 ? 1.0 / (double)(c->coptr[0][node + 1] - c->coptr[0][node]) : 0.5;
+      for (int i = 0; i < 2; i++) u[2 * node + i] += share * v[i];
+    }
+  match_integrals(t, edge, u);
+}
+
 void taylor_line_integrals(const taylor *t, const double *u, double *edge) {
   const cx *c = t->c;
   for (int64_t e = 0; e < c->n[1]; e++) {

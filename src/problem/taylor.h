@@ -24,12 +24,17 @@ typedef struct taylor_flow {
   const double *psi; /* N0, linear on faces */
   double *u;         /* nodes × 2: the boundary's velocities on entry, everywhere on return */
   double *p;         /* N0, mean zero over the domain */
+  int guessed;       /* 1: u is a guess inside, too */
   int steps;         /* Newton steps taken, those of lower Reynolds numbers included */
   double reached;    /* the largest Reynolds number solved for on the way */
 } taylor_flow;
-/* Newton's method from the Stokes flow; where that fails, by way of lower Reynolds numbers. DKHO_E_NOCONV names the number that
+/* Newton's method from the guess, or, where there is none or it leads nowhere, from the Stokes flow; where that fails, by way of lower Reynolds numbers. DKHO_E_NOCONV names the number that
  * was not reached, and the one that was. */
 dkho_status taylor_solve(taylor_solver *s, taylor_flow *f);
+
+/* A velocity at the nodes (nodes × 2, those of the boundary stay) with these line integrals along edges (N1): the mean of the Whitney
+ * interpolants of the triangles at a node, midpoints then moved along their edges to fit. */
+void taylor_guess(const taylor *t, const double *edge, double *u);
 
 /* The velocity at a point of triangle f with these barycentric coordinates. */
 void taylor_velocity(const taylor *t, const double *u, int64_t f, const double bary[3], double out[2]);

@@ -140,7 +140,7 @@ static dkho_status set_rock(well_solver *w, const double *logk) {
   return DKHO_OK;
 }
 
-static dkho_status wells_solve_one(const problem_state *s, void *work, double *const *one) {
+static dkho_status wells_solve_from(const problem_state *s, void *work, problem_start *start, double *const *one) {
   well_solver *w = work;
   const cx *c = s->c;
   const double *rim = one[RIM];
@@ -149,8 +149,12 @@ static dkho_status wells_solve_one(const problem_state *s, void *work, double *c
     if (!(fabs(rim[j]) <= 1e6))
       return fail(DKHO_E_INPUT, "wells: pressure %d is %g, expected at most 1e6 in size", j + 1, rim[j]);
   TRY(set_rock(w, one[LOGK]));
-  for (int64_t i = 0; i < c->n[0]; i++) one[P][i] = c->label[0][i] >= 2 ? rim[c->label[0][i] - 2] : 0;
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    int label = c->label[0][i];
+    one[P][i] = label >= 2 ? rim[label - 2] : label == 0 && start->guess ? start->guess[i] : 0;
+  }
   dkho_status st = closed_solve(w->w, closed_forchheimer, w->material, NULL, one[P], &report);
+  start->steps = report.steps;
   if (st != DKHO_OK) return fail_prefix(st, "wells: pressures %g, %g, %g", rim[0], rim[1], rim[2]);
   closed_vectors(s->s, NULL, one[P], w->flux);
   for (int64_t f = 0; f < c->n[2]; f++) {
@@ -161,6 +165,10 @@ static dkho_status wells_solve_one(const problem_state *s, void *work, double *c
   closed_integrals(c, w->flux, one[Q]);
   memcpy(w->p, one[P], (size_t)c->n[0] * sizeof *w->p);
   return DKHO_OK;
+}
+
+static dkho_status wells_solve_one(const problem_state *s, void *work, double *const *one) {
+  return wells_solve_from(s, work, &(problem_start){0}, one);
 }
 
 static dkho_status wells_transfer(const void *work, const cx *to, double *const *one) {
@@ -188,6 +196,8 @@ const problem problem_wells = {
     .close = close_wells,
     .draw_one = wells_draw_one,
     .solve_one = wells_solve_one,
+    .guessed = "p",
+    .solve_from = wells_solve_from,
     .transfer = wells_transfer,
     .demo = &(const problem_demo){.target = "p",
                                   .task = "permeability and well pressures -> pressure; Darcy-Forchheimer, nonlinear"},

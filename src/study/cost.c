@@ -150,7 +150,7 @@ dkho_status cost_compare(const opened *r, const char *run, const classical_cost 
   out->training_seconds = training_seconds(r, run);
   TRY(time_predictions(r, &out->seconds_per_sample));
   out->break_even_solves = break_even(out, dataset_samples(r->d));
-  return DKHO_OK;
+  return restart_compare(r, &out->restart);
 }
 
 dkho_status cost_and_rows(const char *run, const char *data, int threads, cost_report *out) {

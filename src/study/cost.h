@@ -4,6 +4,7 @@
 
 #include "run/reference.h"
 #include "study/opened.h"
+#include "study/restart.h"
 
 /* Whole solves: all targets of a sample, after one set-up for the mesh. Measured with the benchmark that made the data, or told by whoever
  * imported them. */
@@ -23,6 +24,7 @@ typedef struct run_cost {
   /* Solves after which training, and the solves that made the data, have paid for themselves; infinite: never; NaN: one of the above is not
    * known. */
   double break_even_solves;
+  restart_cost restart;
 } run_cost;
 /* r: the run of the directory or model file `run`, open. */
 dkho_status cost_compare(const opened *r, const char *run, const classical_cost *classical, run_cost *out);

@@ -31,6 +31,11 @@ classical_cost classical_read(const json_t *object) {
                           json_number_value(json_object_get(object, "setup_seconds"))};
 }
 
+static json_t *restart_json(const restart_cost *c) {
+  return json_pack("{s:i, s:[ff], s:[ff], s:f}", "samples", c->samples, "steps", c->steps[0], c->steps[1], "seconds",
+                   c->seconds[0], c->seconds[1], "difference", c->difference);
+}
+
 dkho_status run_cost_json(const run_cost *c, json_t **out) {
   json_t *classical = NULL;
   double even = c->break_even_solves;
@@ -39,6 +44,7 @@ dkho_status run_cost_json(const run_cost *c, json_t **out) {
                          "classical", classical),
                out));
   if (isfinite(c->training_seconds)) json_object_set_new(*out, "training_seconds", json_real(c->training_seconds));
+  if (c->restart.samples) json_object_set_new(*out, "newton", restart_json(&c->restart));
   json_object_set_new(*out, "break_even_solves",
                       isfinite(even) ? json_integer((json_int_t)even) : json_string(isnan(even) ? "unknown" : "never"));
   return DKHO_OK;

@@ -14,7 +14,8 @@ dkho_status classical_json(const classical_cost *c, json_t **out);
 /* The same back; one that has no seconds is not known. */
 classical_cost classical_read(const json_t *object);
 /* {"threads", "learned_seconds_per_sample", "classical" (null: not known), "training_seconds" (left out: not known), "break_even_solves": a
- * number, "never" or "unknown"} */
+ * number, "never" or "unknown", "newton": {"samples", "steps", "seconds": [own start, predicted], "difference"} (where the solver can begin from
+ * the target)} */
 dkho_status run_cost_json(const run_cost *c, json_t **out);
 /* {"target", "rows": references_json, "cost": run_cost_json} */
 dkho_status cost_report_json(const cost_report *r, json_t **out);
