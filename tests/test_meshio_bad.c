@@ -10,7 +10,7 @@
 static const bad_file gmsh[] = {
     {"msh", "", "bad: line 1: the file ends, expected $MeshFormat"},
     {"msh", "(0 \"Fluent\")", "a Fluent mesh: meshio convert"},
-    {"msh", "$MeshFormat\n3 0 8\n$EndMeshFormat\n", "bad: line 1: format version 3: only 2.x, 4.0 and 4.1 are read"},
+    {"msh", "$MeshFormat\n3 0 8\n$EndMeshFormat\n", "bad: line 1: format version 3: only 1, 2.x, 4.0 and 4.1 are read"},
     {"msh", "$MeshFormat\n2.2 2 8\n", "file type: found 2, expected 0 to 1"},
     {"msh", "$MeshFormat\n2.2 0 4\n", "data size: found 4"},
     {"msh", "$MeshFormat\n2.2 0 8\n$Nodes\n", "found \"$Nodes\", expected $EndMeshFormat"},

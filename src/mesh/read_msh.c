@@ -1,4 +1,4 @@
-/* read_msh.c: Gmsh .msh, versions 2.x, 4.0 and 4.1: the sections, names of physical groups, node numbers. The layouts of
+/* read_msh.c: Gmsh .msh, versions 1, 2.x, 4.0 and 4.1: the sections, names of physical groups, node numbers. The layouts of
  * nodes and elements are in read_msh2.c and read_msh4.c. Sections that carry no mesh are passed over. */
 #include "mesh/read_msh_impl.h"
 
@@ -76,8 +76,6 @@ static dkho_status refuse_others(const scan *s) {
   scan_view word;
   int64_t count;
   if (!scan_word(&ahead, &word)) return DKHO_OK;
-  if (scan_is(word, "$NOD"))
-    return scan_fail(s, "version 1 of Gmsh's format: gmsh FILE -save -format msh41 -o mesh.msh converts it");
   if (word.p[0] == '(')
     return scan_fail(s, "a Fluent mesh: meshio convert --input-format ansys FILE mesh.vtu converts it");
   if (scan_view_int(word, &count))
@@ -96,13 +94,18 @@ static dkho_status format(msh *f) {
   scan_view word;
   int64_t type, size;
   TRY(refuse_others(f->s));
+  scan ahead = *f->s;
+  if (scan_word(&ahead, &word) && scan_is(word, "$NOD")) { /* version 1 has no head */
+    f->version = 1;
+    return DKHO_OK;
+  }
   TRY(expect(f->s, "$MeshFormat"));
   scan before = *f->s;
   if (!scan_word(f->s, &word)) return scan_fail(f->s, "the file ends, expected the format version");
   f->version = version_of(word);
   if (!f->version)
     return scan_fail(&before,
-                     "format version %.*s: only 2.x, 4.0 and 4.1 are read; gmsh -save -format msh41 converts it",
+                     "format version %.*s: only 1, 2.x, 4.0 and 4.1 are read; gmsh -save -format msh41 converts it",
                      SCAN_SHOW(word));
   TRY(scan_int(f->s, "file type", 0, 1, &type));
   TRY(scan_int(f->s, "data size", 8, 8, &size));
@@ -175,11 +178,13 @@ static dkho_status read_section(msh *f, scan_view mark, const char *end_mark, in
   } table[] = {{"$PhysicalNames", SEEN_NAMES, 0, 0, physical_names},
                {"$Entities", SEEN_ENTITIES, 0, 4, msh4_entities},
                {"$PartitionedEntities", SEEN_PARTS, 0, 4, msh4_partitioned},
+               {"$NOD", SEEN_NODES, 0, 1, msh2_nodes},
+               {"$ELM", SEEN_ELEMENTS, SEEN_NODES, 1, msh1_elements},
                {"$Nodes", SEEN_NODES, 0, 2, msh2_nodes},
                {"$Nodes", SEEN_NODES, 0, 4, msh4_nodes},
                {"$Elements", SEEN_ELEMENTS, SEEN_NODES, 2, msh2_elements},
                {"$Elements", SEEN_ELEMENTS, SEEN_NODES, 4, msh4_elements}};
-  int layout = f->version == 2 ? 2 : 4;
+  int layout = f->version < 4 ? f->version : 4;
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     if (!scan_is(mark, table[i].mark) || (table[i].layout && table[i].layout != layout)) continue;
     if (*seen & table[i].bit) return scan_fail(f->s, "a second section %s", table[i].mark);
@@ -200,7 +205,7 @@ static dkho_status sections(msh *f, int *seen) {
     if (!scan_word(f->s, &mark)) return DKHO_OK;
     if (mark.p[0] != '$' || mark.n < 2 || mark.n > sizeof end_mark - 4)
       return scan_fail(&before, "found \"%.*s\", expected the start of a section", SCAN_SHOW(mark));
-    memcpy(end_mark, "$End", 4);
+    memcpy(end_mark, f->version == 1 ? "$END" : "$End", 4);
     memcpy(end_mark + 4, mark.p + 1, mark.n - 1);
     end_mark[mark.n + 3] = 0;
     TRY(read_section(f, mark, end_mark, seen));

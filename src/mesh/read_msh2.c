@@ -1,4 +1,4 @@
-/* read_msh2.c: nodes and elements of Gmsh 2.x, ASCII and binary. */
+/* read_msh2.c: nodes and elements of Gmsh 1 (ASCII) and 2.x, ASCII and binary. */
 #include "mesh/read_msh_impl.h"
 
 /* The counts of both sections are text; in a binary file the records start on the next line. */
@@ -30,6 +30,23 @@ static dkho_status read_one_element(msh *f, const msh_shape *shape, int64_t tags
     if (i == 0) group = x < 0 ? -x : x;
   }
   return msh_element(f, shape, (int32_t)group, msh_int);
+}
+
+/* Each: number type group entity nodes node… */
+dkho_status msh1_elements(msh *f) {
+  int64_t n, number, type, nodes;
+  msh_shape shape;
+  TRY(count(f, "number of elements", 12, 12, &n));
+  for (int64_t i = 0; i < n; i++) {
+    int64_t tag[2];
+    TRY(msh_int(f, "element number", 0, INT32_MAX, &number));
+    TRY(msh_int(f, "element type", 1, INT32_MAX, &type));
+    TRY(msh_type(f, type, &shape));
+    for (int j = 0; j < 2; j++) TRY(msh_int(f, "element tag", INT32_MIN + 1, INT32_MAX, &tag[j]));
+    TRY(msh_int(f, "nodes of an element", shape.nodes, shape.nodes, &nodes));
+    TRY(msh_element(f, &shape, (int32_t)(tag[0] < 0 ? -tag[0] : tag[0]), msh_int));
+  }
+  return DKHO_OK;
 }
 
 /* ASCII, each: number type tags tag… node…; binary, in blocks: type count tags, then (number tag… node…) each. */

@@ -12,7 +12,7 @@ typedef struct msh_entity {
 typedef struct msh {
   raw *mesh;
   scan *s;
-  int version; /* 2, 40 or 41 */
+  int version; /* 1, 2, 40 or 41 */
   int binary;  /* the values of the large sections; names and section marks are text always */
   ids node;    /* tags of the points */
   int64_t entities, entity_room;
@@ -40,6 +40,7 @@ dkho_status msh_type(msh *f, int64_t type, msh_shape *out);
 typedef dkho_status msh_reader(msh *f, const char *field, int64_t lo, int64_t hi, int64_t *out);
 dkho_status msh_element(msh *f, const msh_shape *t, int32_t group, msh_reader *read);
 
+dkho_status msh1_elements(msh *f); /* its nodes are those of version 2 */
 dkho_status msh2_nodes(msh *f);
 dkho_status msh2_elements(msh *f);
 dkho_status msh4_entities(msh *f);

@@ -182,7 +182,8 @@ static dkho_status read_record(ply *f, const ply_element *e) {
     return raw_element(f->mesh, RAW_LINE, 2, f->corners.vert, 0);
   }
   if (e->kind != PLY_FACE || f->corners.n == 0) return DKHO_OK;
-  return raw_element(f->mesh, RAW_POLYGON, f->corners.n, f->corners.vert, 0);
+  raw_shape shape = f->corners.n == 1 ? RAW_POINT : f->corners.n == 2 ? RAW_LINE : RAW_POLYGON; /* as in .off */
+  return raw_element(f->mesh, shape, f->corners.n, f->corners.vert, 0);
 }
 
 static dkho_status read_elements(ply *f) {

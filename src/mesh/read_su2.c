@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SU2_CORNERS = 8 };
+enum { SU2_NODES = 27 };
 
 typedef struct {
   raw *mesh;
@@ -26,19 +26,22 @@ static int next_line(scan *s, scan *line) {
 static dkho_status read_cells(su2 *f, int64_t n, int32_t tag) {
   static const struct {
     int type, corners;
-  } known[] = {{1, 1}, {3, 2}, {5, 3}, {9, 4}, {10, 4}, {12, 8}, {13, 6}, {14, 5}};
+  } known[] = {
+      {1, 1},  {3, 2},  {5, 3},  {9, 4},  {10, 4},  {12, 8},  {13, 6},  {14, 5}, /* second order, as Gmsh writes it: */
+      {21, 3}, {22, 6}, {23, 8}, {28, 9}, {24, 10}, {25, 20}, {26, 15}, {27, 13}, {29, 27}};
   scan line;
   for (int64_t i = 0; i < n; i++) {
     int64_t type, v;
     int corners = 0;
-    int32_t vert[SU2_CORNERS];
+    int32_t vert[SU2_NODES];
     if (!next_line(f->s, &line))
       return scan_fail(f->s, "the file ends after %lld elements, expected %lld", (long long)i, (long long)n);
     TRY(scan_int(&line, "element type", 0, INT32_MAX, &type));
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
       if (known[k].type == type) corners = known[k].corners;
     if (!corners)
-      return scan_fail(&line, "element type: found %lld, expected 1, 3, 5, 9, 10, 12, 13 or 14", (long long)type);
+      return scan_fail(&line, "element type: found %lld, expected 1, 3, 5, 9, 10, 12 to 14 or 21 to 29",
+                       (long long)type);
     for (int j = 0; j < corners; j++) {
       TRY(scan_int(&line, "vertex of an element", 0, INT32_MAX, &v));
       vert[j] = (int32_t)v;
