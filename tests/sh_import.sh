@@ -42,6 +42,16 @@ for target in u q; do
 done
 "$dkho" train --data my.st --target u --variant no_phase --h 4 --layers 1 --modes 4 --epochs 1 -o run-variant --quiet >/dev/null
 check '"model": "dkho"' run-variant/config.json
+# what a classical solve takes is unknown until somebody says it
+"$dkho" eval run-u --honest >out
+check 'classical solver unknown' out
+check 'pay for themselves after: unknown' out
+sed 's/"problem"/"classical_seconds": 0.25, "problem"/' spec.json >told.json
+"$dkho" data import told.json -o told.st --quiet >out
+"$dkho" train --data told.st --target u --h 4 --layers 1 --modes 4 --epochs 1 -o run-told --quiet >/dev/null
+"$dkho" eval run-told --honest >out
+check 'classical solver 0.25 \(as given with the data\)' out
+check 'pay for themselves after: [0-9,]+ solves' out
 # what a specification may have wrong is said before anything is made of it
 wrong() { # PATTERN SED-EXPRESSION
   sed -E "$2" spec.json >wrong.json

@@ -383,6 +383,14 @@ def demo(results):
                                                        [r.get("what", "the operator just trained")] for r in rows])
 
 
+def tutorial(results):
+    """What `dkho eval --honest` says of the tutorial's operator, in short."""
+    found, keys = results.files["tutorial"]["eval"], ("rel_l2", "rel_l1", "iou")
+    rows = [{"name": "dkho-x", "metrics": found["metrics"], "what": f"the operator, {found['parameters']:,} parameters"}]
+    return table(["predictor", *keys, "what it is"], [[r["name"]] + [f"{r['metrics'][k]:.3f}" for k in keys] + [r["what"]]
+                                                       for r in rows + found["honest"]["rows"]])
+
+
 def in_order(rows, *keys):
     """Rows grouped by these keys: {values of the keys: {problem: row}}, in the order in which they appear."""
     found = {}
@@ -442,7 +450,8 @@ def operations(results):
         ["size", "operation", "work, order", "nanoseconds", "multiply-adds", "storage, order", "bytes written"], rows)
 
 
-BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "headline": headline, "ablations": ablations, "example": example, "demo": demo}
+BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "headline": headline, "ablations": ablations, "example": example, "demo": demo,
+          "tutorial": tutorial}
 
 
 # ---- pages ----

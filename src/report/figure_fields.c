@@ -4,6 +4,7 @@
 #include "report/scene.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PANEL 150.0
@@ -184,10 +185,20 @@ static void draw_bars(layout *l, double top, double total) {
   }
 }
 
+/* Beside a row: its title and, if it has one, its note, which goes on in a second line where the row is not high enough for it. */
 static void row_label(layout *l, const row *r, double y) {
-  double mid = y + r->high / 2, x = PAGE_MARGIN;
-  text_fit(&l->page, x + 9, mid, r->high - 4, ALIGN_MIDDLE, 90, STYLE_TITLE, r->sample->title);
-  if (r->sample->note) text_fit(&l->page, x + 22.5, mid, r->high - 4, ALIGN_MIDDLE, 90, STYLE_NOTE, r->sample->note);
+  double mid = y + r->high / 2, x = PAGE_MARGIN, room = r->high - 4;
+  const char *note = r->sample->note, *comma = note ? strchr(note, ',') : NULL;
+  char first[128];
+  text_fit(&l->page, x + 9, mid, room, ALIGN_MIDDLE, 90, STYLE_TITLE, r->sample->title);
+  if (!note) return;
+  if (!comma || text_width(&l->page, STYLE_NOTE, note) <= room) {
+    text_fit(&l->page, x + 22.5, mid, room, ALIGN_MIDDLE, 90, STYLE_NOTE, note);
+    return;
+  }
+  snprintf(first, sizeof first, "%.*s", (int)(comma - note), note);
+  text_fit(&l->page, x + 19, mid, room, ALIGN_MIDDLE, 90, STYLE_NOTE, first);
+  text_fit(&l->page, x + 27.5, mid, room, ALIGN_MIDDLE, 90, STYLE_NOTE, comma + 2);
 }
 
 /* The input's name, when it is one for all rows. */
