@@ -1,5 +1,5 @@
 # Thin front door to CMake. `make test` and `make demo` install what is missing by themselves.
-.PHONY: all setup compare build test test-asan test-tsan test-arm asan demo bench lint format fuzz fixtures install clean
+.PHONY: all setup compare build test test-asan test-hard test-tsan test-arm asan demo bench lint format fuzz fixtures install clean
 PREFIX ?= /usr/local
 
 all: build
@@ -24,6 +24,11 @@ asan: setup
 
 test-asan: asan
 	@ctest --preset asan
+
+# Hours: the long forms of what `make test` does in short. STAGES="faults kill …": some of them (tools/hard.sh).
+test-hard: compare
+	@tools/setup.sh build lint fuzz hard
+	@tools/hard.sh $(STAGES)
 
 test-tsan: setup
 	@cmake --preset tsan >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log

@@ -1,6 +1,6 @@
 /* memory.h: a public call with its n-th allocation failing, n = 1, 2, … to the last: the status is DKHO_E_MEMORY, nothing leaks,
  * outputs are NULL, no part of a file stays. Long calls are sampled: the first `dense` n, then a geometric series, then the last
- * few. */
+ * few. MEMORY=N takes N times as many (default 1). */
 #ifndef TESTS_MEMORY_H
 #define TESTS_MEMORY_H
 
@@ -43,6 +43,17 @@ static inline void drop_outputs(void) {
   api_remove(w.out);
 }
 
+static int64_t failures_made;
+
+static inline int64_t memory_effort(void) {
+  const char *wanted = getenv("MEMORY");
+  return wanted && atoll(wanted) > 0 ? atoll(wanted) : 1;
+}
+
+static inline void tell_failures(void) {
+  print_message("%lld allocations failed, each call cleanly\n", (long long)failures_made);
+}
+
 /* One attempt; returns whether the call succeeded. */
 static inline int attempt(const trial *t, int64_t n) {
   size_t live = mem_live_blocks();
@@ -52,6 +63,7 @@ static inline int attempt(const trial *t, int64_t n) {
   mem_fail_at(0);
   if (s != DKHO_OK && s != DKHO_E_MEMORY)
     fail_msg("%s, allocation %lld: status '%s', %s", t->name, (long long)n, dkho_status_text(s), dkho_error());
+  failures_made += s != DKHO_OK;
   if (s != DKHO_OK) {
     if (!dkho_error()[0]) fail_msg("%s, allocation %lld: no message", t->name, (long long)n);
     if (cx_out || calc_out || data_out || model_out || text)
@@ -75,7 +87,8 @@ static inline void sweep(const trial *t, int64_t dense) {
   if (t->after) t->after();
   drop_outputs();
   assert_true(all > 0);
-  for (int64_t n = 1; n <= all; n = n < dense ? n + 1 : n + 1 + n / 4)
+  int64_t effort = memory_effort();
+  for (int64_t n = 1; n <= all; n = n < effort * dense ? n + 1 : n + 1 + n / (4 * effort))
     if (attempt(t, n))
       fail_msg("%s succeeds although allocation %lld of %lld failed", t->name, (long long)n, (long long)all);
   for (int64_t n = all > 2 ? all - 2 : 1; n <= all; n++)

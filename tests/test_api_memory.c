@@ -375,6 +375,7 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
   (void)state;
+  tell_failures();
   world_remove(&w);
   return 0;
 }

@@ -9,7 +9,8 @@
 #include <math.h>
 
 static world w;
-static char target[160], model[160], run[160], spec[160], vtu[160], packed[160];
+static char target[160], model[160], run[160], spec[160], vtu[160], packed[160], page[160], vtm[160], study[160],
+    trained[192];
 
 /* A verb: what it needs before each attempt, the call, and the file that it makes (or NULL). */
 typedef struct verb {
@@ -79,6 +80,57 @@ static dkho_status evaluate(void) {
   return s;
 }
 
+static dkho_status export_vtm(void) {
+  char path[160];
+  dkho_complex *c = NULL;
+  snprintf(path, sizeof path, "%s/e.vtm", w.out);
+  dkho_status s = dkho_complex_generate(&c, "torus", "smoke");
+  if (s == DKHO_OK) s = dkho_complex_export(c, path, 1, 0, NULL);
+  dkho_complex_free(c);
+  return s;
+}
+
+static dkho_status view(void) {
+  dkho_view_options o = {.samples = 1, .threads = 1, .force = 1};
+  return dkho_view(w.run, page, &o);
+}
+
+static dkho_status import_mesh(void) {
+  char path[160];
+  dkho_complex *c = NULL;
+  snprintf(path, sizeof path, "%s/m.off", w.dir);
+  dkho_status s = dkho_complex_import(&c, path, NULL);
+  if (s == DKHO_OK) s = dkho_complex_save(c, target, 1);
+  dkho_complex_free(c);
+  return s;
+}
+
+/* A whole study; what is done stays done, so that the same call goes on. */
+static dkho_status reproduce(void) {
+  char *json = NULL;
+  const dkho_reproduce_options o = {
+      .budget = "smoke", .target = "w", .samples = 10, .epochs = 1, .seed = 42, .threads = 1, .figures = "training"};
+  dkho_status s = dkho_reproduce("darcy", study, &o, &json);
+  dkho_text_free(json);
+  return s;
+}
+
+static void no_study(void) {
+  api_remove(study);
+  rmdir(study);
+}
+
+/* All but the judgement and the tables is done. */
+static void half_study(void) {
+  char path[256];
+  static const char *const part[] = {"honest-w.json", "result.json", "table.md"};
+  FINE(reproduce());
+  for (int i = 0; i < 3; i++) {
+    snprintf(path, sizeof path, "%.150s/darcy/%s", study, part[i]);
+    remove(path);
+  }
+}
+
 static dkho_train_options few_options(void) {
   dkho_train_options o = api_options();
   o.target = "q", o.optimizer = optimizer, o.epochs = 2, o.checkpoint_seconds = 1e-9;
@@ -112,13 +164,18 @@ static void half_run(void) {
 }
 
 static const verb verbs[] = {
-    {"data", NULL, make_data, target, 0, NULL}, {"import", NULL, import_data, target, 0, NULL},
-    {"mesh", NULL, make_mesh, target, 0, NULL}, {"predict", NULL, predict, target, 0, NULL},
-    {"vtu", NULL, predict_vtu, vtu, 0, NULL},   {"save", NULL, save_model, target, 0, NULL},
-    {"pack", NULL, pack, packed, 0, NULL},      {"eval", NULL, evaluate, NULL, 0, NULL},
-    {"train", no_run, train, NULL, 1, "muon"},  {"resume", half_run, train, NULL, 1, "muon"},
-    {"adamw", no_run, train, NULL, 1, "adamw"}, {"soap", half_run, train, NULL, 1, "soap"},
+    {"data", NULL, make_data, target, 0, NULL},  {"import", NULL, import_data, target, 0, NULL},
+    {"mesh", NULL, make_mesh, target, 0, NULL},  {"predict", NULL, predict, target, 0, NULL},
+    {"vtu", NULL, predict_vtu, vtu, 0, NULL},    {"save", NULL, save_model, target, 0, NULL},
+    {"pack", NULL, pack, packed, 0, NULL},       {"eval", NULL, evaluate, NULL, 0, NULL},
+    {"train", no_run, train, NULL, 1, "muon"},   {"resume", half_run, train, NULL, 1, "muon"},
+    {"adamw", no_run, train, NULL, 1, "adamw"},  {"soap", half_run, train, NULL, 1, "soap"},
+    {"vtm", NULL, export_vtm, vtm, 0, NULL},     {"view", NULL, view, page, 0, NULL},
+    {"off", NULL, import_mesh, target, 0, NULL},
 };
+/* Seconds each: part of FAULTS=all. */
+static const verb long_verbs[] = {{"tables", half_study, reproduce, trained, 1, NULL},
+                                  {"study", no_study, reproduce, trained, 1, NULL}};
 
 static int temporaries(const char *dir) {
   int found = 0;
@@ -267,6 +324,10 @@ static int setup(void **state) {
   snprintf(spec, sizeof spec, "%s/spec.json", w.dir);
   snprintf(vtu, sizeof vtu, "%s/p-000000.vtu", w.out);
   snprintf(packed, sizeof packed, "%s/p.st", w.out);
+  snprintf(page, sizeof page, "%s/page.html", w.out);
+  snprintf(vtm, sizeof vtm, "%s/e.vtm", w.out);
+  snprintf(study, sizeof study, "%s/study", w.out);
+  snprintf(trained, sizeof trained, "%.150s/darcy/runs/w-small/best.st", study);
   write_import();
   return 0;
 }
@@ -284,6 +345,11 @@ static void test_faults(void **state) {
   for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
     sweep_verb(&verbs[i], dense);
     no_run();
+    scratch_walk(w.out, 1);
+  }
+  for (size_t i = 0; dense == INT64_MAX && i < sizeof long_verbs / sizeof *long_verbs; i++) {
+    sweep_verb(&long_verbs[i], i ? 40 : dense);
+    no_study();
     scratch_walk(w.out, 1);
   }
   print_message("%lld faults injected: %lld calls failed cleanly, %lld went on, none left a wrong or broken file\n",
@@ -361,7 +427,9 @@ static int is_whole(const char *name, const blob *b) {
     json_decref(j);
     return j != NULL;
   }
-  if (ends_in(name, ".vtu")) return b->size > 100 && memcmp(b->bytes + b->size - 11, "</VTKFile>\n", 11) == 0;
+  if (ends_in(name, ".html")) return b->size > 1000 && memmem(b->bytes + b->size - 32, 32, "</html>", 7) != NULL;
+  if (ends_in(name, ".vtu") || ends_in(name, ".vtm"))
+    return b->size > 100 && memcmp(b->bytes + b->size - 11, "</VTKFile>\n", 11) == 0;
   if (ends_in(name, ".md")) return b->size > 20;
   if (ends_in(name, ".csv")) return b->size > 20 && b->bytes[b->size - 1] == '\n';
   if (!b->size || st_open_memory(&f, b->bytes, b->size, name) != DKHO_OK) return 0; /* lengths, padding, seal */

@@ -37,7 +37,7 @@ static void no_temporary(void) {
 
 /* The first `dense` allocations and then 4, 16, … times that, up to `last`. */
 static void failures(const trial *t, int64_t dense, int64_t last) {
-  for (int64_t n = 1; n <= last; n = n < dense ? n + 1 : 4 * n)
+  for (int64_t n = 1; n <= last; n = n < dense * memory_effort() ? n + 1 : 4 * n)
     if (attempt(t, n)) fail_msg("%s succeeds although allocation %lld failed", t->name, (long long)n);
 }
 
@@ -87,6 +87,7 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
   (void)state;
+  tell_failures();
   world_remove(&w);
   return 0;
 }

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# One pass of every verb under Valgrind: no invalid access, no use of undefined values, nothing definitely lost. Usage: tools/verbs_valgrind.sh BUILD
+set -euo pipefail
+dkho=$1/dkho
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cd "$work"
+export OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F
+passes=0
+pass() {
+  valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --suppressions=/dev/null "$dkho" "$@" >out 2>err || { echo "dkho $*:"; tail -n 40 err; exit 1; }
+  passes=$((passes + 1))
+}
+pass mesh torus --resolution smoke -o mesh.st
+pass mesh mesh.st
+pass mesh mesh.st -o mesh.vtu
+pass data darcy --resolution smoke --samples 12 -o data.st --threads 1
+pass models
+pass train --data data.st --target q --h 4 --c 2 --layers 1 --epochs 1 -o run --threads 2
+pass eval run --threads 1
+pass predict run/best.st --data data.st -o out.st --threads 1
+pass predict run/best.st --data data.st --split test -o out.vtu --threads 1
+pass info run/best.st
+pass info data.st
+pass plot run -o plots
+pass view run -o page.html
+pass phase run --limit 1
+pass pack run -o packed.st
+pass check packed.st
+pass completion bash
+pass bench torus --size small --resolution smoke --seconds 0.01
+pass reproduce torus --budget smoke --target u --samples 10 --epochs 1 -o study
+echo "$passes passes of verbs under Valgrind, no error"
