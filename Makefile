@@ -1,5 +1,5 @@
 # Thin front door to CMake. `make test` and `make demo` install what is missing by themselves.
-.PHONY: all setup compare build test test-asan test-hard test-tsan test-arm asan demo bench lint format fuzz fixtures install clean
+.PHONY: all setup compare build test test-asan test-hard test-mpi test-tsan test-arm asan demo bench lint format fuzz fixtures install clean
 PREFIX ?= /usr/local
 
 all: build
@@ -29,6 +29,13 @@ test-asan: asan
 test-hard: compare
 	@tools/setup.sh build lint fuzz hard
 	@tools/hard.sh $(STAGES)
+
+# The tests that MPI's launcher starts; they are part of `make test` where MPI was there when CMake looked.
+test-mpi:
+	@[ -n "$(NOSETUP)" ] || tools/setup.sh build mpi
+	@cmake --preset release -UMPI_* >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --build --preset release
+	@ctest --preset release -R '^(mpi_|t_comm|t_sum_tree|t_ranks)'
 
 test-tsan: setup
 	@cmake --preset tsan >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log

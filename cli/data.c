@@ -61,7 +61,7 @@ static int run_data(int argc, char **argv) {
   if (nargs > 0 && strcmp(args[0], "check") == 0) {
     if (nargs != 2) return misuse(&verb_data, "check needs one specification or data set");
     s = only(&verb_data, opts, &shared, "not with check, which writes nothing", nothing);
-    return s ? s : check_data(args[1], &shared);
+    return s || dkho_rank() ? s : check_data(args[1], &shared);
   }
   if (nargs != 1 + import)
     return misuse(&verb_data, import ? "import needs one specification" : "expected one benchmark");
@@ -76,9 +76,10 @@ static int run_data(int argc, char **argv) {
   o.seed = (uint64_t)shared.seed;
   o.threads = (int)shared.threads;
   o.force = shared.force;
+  if (import && dkho_rank()) return EXIT_DONE; /* one rank reads and writes */
   if ((import ? dkho_dataset_import(args[1], out, shared.force) : dkho_dataset_generate(args[0], out, &o)) != DKHO_OK)
     return failed();
-  if (shared.quiet && !shared.json) return EXIT_DONE;
+  if (dkho_rank() || (shared.quiet && !shared.json)) return EXIT_DONE;
   char *text;
   if (dkho_describe(out, &text) != DKHO_OK) return failed();
   if (shared.json)

@@ -2,11 +2,15 @@
  * library but the functions that comm_open hands over.
  *
  * MPI's errors are returned, not fatal. A wait polls, so that a rank that waits gives its core away where cores are few, and gives
- * up after DKHO_MPI_PATIENCE seconds (600) with a message that says for whom it waited. */
+ * up after DKHO_MPI_PATIENCE seconds (600) with a message that says for whom it waited. A process that has stopped or lost its machine is
+ * noticed sooner: every rank tells the next one each second that it lives, and ends the job when it has heard nothing from the one before
+ * for DKHO_MPI_SILENCE seconds (20; 0: never). That takes an MPI which threads may call at the same time; others go without. */
 #include "base/clock.h"
 #include "base/comm.h"
 
 #include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +19,19 @@
 
 enum { SPINS = 4096 };
 
+/* The ring of signs of life, on a communicator of its own. */
+typedef struct pulse {
+  MPI_Comm at;
+  int rank, size;
+  double silence;
+  char before[128]; /* who is listened to: machine and process */
+  pthread_t thread;
+  _Atomic int leaving;
+} pulse;
+
 typedef struct mpi_comm {
   comm shared;
+  pulse *pulse; /* of the world only */
   const comm_host *host;
   comm_table table;
   MPI_Comm at;
@@ -106,10 +121,78 @@ static dkho_status mpi_barrier(comm *c) {
   return code ? mpi_failed(of(c), code, "barrier", -1) : wait_for(of(c), &request, "barrier", -1, NULL);
 }
 
+/* ---- signs of life ---- */
+
+static void say_lost(const pulse *p, double silent) {
+  fprintf(stderr, "dkho: rank %d (%s) has given no sign of life for %.0f s; rank %d ends the job\n",
+          (p->rank + p->size - 1) % p->size, p->before, silent, p->rank);
+  fflush(stderr);
+}
+
+static void *pulse_main(void *arg) {
+  pulse *p = arg;
+  int before = (p->rank + p->size - 1) % p->size, next = (p->rank + 1) % p->size;
+  char beat = 0, heard = 0;
+  MPI_Request out = MPI_REQUEST_NULL, in;
+  double last = clock_now(), sent = 0;
+  MPI_Irecv(&heard, 1, MPI_BYTE, before, 0, p->at, &in);
+  for (int done, own = 0, other = 0; !(own && other);) {
+    double now = clock_now();
+    MPI_Test(&in, &done, MPI_STATUS_IGNORE);
+    if (done && !other) {
+      last = now;
+      other = heard; /* 1: its last word */
+      if (!other) MPI_Irecv(&heard, 1, MPI_BYTE, before, 0, p->at, &in);
+    }
+    MPI_Test(&out, &done, MPI_STATUS_IGNORE);
+    if (done && !own && (now - sent >= 1 || atomic_load(&p->leaving))) {
+      own = beat = (char)atomic_load(&p->leaving);
+      sent = now;
+      MPI_Isend(&beat, 1, MPI_BYTE, next, 0, p->at, &out);
+    }
+    if (!other && now - last > p->silence) {
+      say_lost(p, now - last);
+      MPI_Abort(p->at, 1);
+    }
+    if (!(own && other)) usleep(own ? 2000 : 50000);
+  }
+  MPI_Wait(&out, MPI_STATUS_IGNORE);
+  return NULL;
+}
+
+/* Nothing where it is not wanted or not possible. */
+static void pulse_start(mpi_comm *m, int level) {
+  const char *text = getenv("DKHO_MPI_SILENCE");
+  double silence = text ? atof(text) : 20;
+  char host[96] = "", own[128];
+  if (m->shared.size == 1 || silence <= 0 || level < MPI_THREAD_MULTIPLE) return;
+  pulse *p = m->host->alloc(1, sizeof *p);
+  if (!p) return;
+  gethostname(host, sizeof host - 1);
+  snprintf(own, sizeof own, "%.90s, process %ld", host, (long)getpid());
+  MPI_Comm_dup(m->at, &p->at);
+  p->rank = m->shared.rank, p->size = m->shared.size, p->silence = silence;
+  MPI_Sendrecv(own, sizeof own, MPI_BYTE, (p->rank + 1) % p->size, 1, p->before, sizeof p->before, MPI_BYTE,
+               (p->rank + p->size - 1) % p->size, 1, p->at, MPI_STATUS_IGNORE);
+  if (pthread_create(&p->thread, NULL, pulse_main, p) == 0)
+    m->pulse = p;
+  else
+    m->host->release(p);
+}
+
+static void pulse_stop(mpi_comm *m) {
+  if (!m->pulse) return;
+  atomic_store(&m->pulse->leaving, 1);
+  pthread_join(m->pulse->thread, NULL);
+  MPI_Comm_free(&m->pulse->at);
+  m->host->release(m->pulse);
+}
+
 static void mpi_free(comm *c) {
   mpi_comm *m = of(c);
   int over;
   MPI_Finalized(&over);
+  if (!over) pulse_stop(m);
   if (!over) MPI_Comm_free(&m->at);
   if (!over && m->ends_mpi) MPI_Finalize();
   m->host->release(m);
@@ -174,11 +257,14 @@ __attribute__((visibility("default"))) dkho_status dkho_mpi_open(const comm_host
     memcpy(&given, handle, size);
   }
   MPI_Initialized(&running);
-  if (!running && MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level))
+  if (!running && MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level))
     return host->fail(DKHO_E_IO, "MPI: it cannot be initialised");
+  MPI_Query_thread(&level);
   if ((code = MPI_Comm_dup(given, &at)))
     return host->fail(DKHO_E_IO, "MPI: the communicator cannot be duplicated (error %d)", code);
   dkho_status s = wrap(host, at, out);
-  if (s == DKHO_OK) ((mpi_comm *)*out)->ends_mpi = !running;
-  return s;
+  if (s != DKHO_OK) return s;
+  of(*out)->ends_mpi = !running;
+  pulse_start(of(*out), level);
+  return DKHO_OK;
 }

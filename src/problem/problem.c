@@ -1,6 +1,7 @@
 /* problem.c: the list of problems and the driver that makes a data set of any of them. */
 #include "problem/problem_impl.h"
 
+#include "base/comm.h"
 #include "base/report.h"
 #include "data/static.h"
 
@@ -199,6 +200,19 @@ static dkho_status declare_contents(dataset_writer *w, const problem *p, const c
   return DKHO_OK;
 }
 
+/* The file as the first rank begins it. */
+static dkho_status begin_file(dataset_writer *w, const problem *p, const cx *c, const problem_state *state) {
+  TRY(declare_contents(w, p, c));
+  return put_statics(w, p, c, state);
+}
+
+static dkho_status end_file(dataset_writer **w, const problem_request *r, const int64_t *size) {
+  TRY(dataset_split_random(*w, r->seed, size[DATA_TRAIN], size[DATA_VAL], size[DATA_TEST]));
+  dataset_writer *done = *w;
+  *w = NULL;
+  return dataset_commit(done);
+}
+
 dkho_status problem_generate(const problem *p, const problem_request *r, const char *path) {
   int64_t size[DATA_SPLITS] = {0}, samples = 0;
   TRY(split_sizes(p, r, size, &samples));
@@ -206,21 +220,19 @@ dkho_status problem_generate(const problem *p, const problem_request *r, const c
   snprintf(params, sizeof params, "{\"resolution\": \"%s\", \"samples\": %lld, \"notes\": \"%s\"}", r->resolution,
            (long long)samples, p->notes);
   data_info info = {p->name, "dkho data", r->seed, params};
+  comm *ranks = comm_world();
   dataset_writer *w = NULL;
   cx *c = NULL;
   problem_state *state = NULL;
   pool *threads = NULL;
-  dkho_status s;
-  TRY_GOTO(dataset_create(&w, path, r->force, &info));
-  TRY_GOTO(p->build(&c, r->resolution));
-  TRY_GOTO(pool_create(&threads, r->threads));
-  TRY_GOTO(declare_contents(w, p, c));
-  TRY_GOTO(problem_prepare(&state, p, c, r->seed));
-  TRY_GOTO(put_statics(w, p, c, state));
+  dkho_status s = ranks->rank ? DKHO_OK : dataset_create(&w, path, r->force, &info);
+  if (s == DKHO_OK) s = p->build(&c, r->resolution);
+  if (s == DKHO_OK) s = pool_create(&threads, r->threads);
+  if (s == DKHO_OK) s = problem_prepare(&state, p, c, r->seed);
+  if (s == DKHO_OK && ranks->rank == 0) s = begin_file(w, p, c, state);
+  TRY_GOTO(comm_agree(ranks, s));
   TRY_GOTO(problem_put_samples(w, p, c, state, r->seed, samples, threads));
-  TRY_GOTO(dataset_split_random(w, r->seed, size[DATA_TRAIN], size[DATA_VAL], size[DATA_TEST]));
-  s = dataset_commit(w);
-  w = NULL;
+  s = comm_agree(ranks, ranks->rank ? DKHO_OK : end_file(&w, r, size));
 done:
   dataset_abort(w);
   p->release(state);

@@ -1,13 +1,14 @@
 /* samples.c: drawing and solving the samples of any problem: in groups that one factor serves, or one by one. A sample that cannot be solved
- * is drawn again; the others do not notice. */
+ * is drawn again; the others do not notice. The ranks of a job take rounds of samples in turn; the first one puts them into the file. */
 #include "problem/problem_impl.h"
 
+#include "base/comm.h"
 #include "base/report.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUND = 8 * PROBLEM_GROUP }; /* samples by which the file grows */
+enum { ROUND = 8 * PROBLEM_GROUP, TAG = 1 }; /* samples by which the file grows, and of their messages */
 /* Draws of a sample before the problem itself is to blame. Draw number a of sample i has the stream i + a·2⁴⁰; there are no 2⁴⁰ samples. */
 enum { DRAWS = 10, DRAW_SHIFT = 40 };
 
@@ -163,13 +164,41 @@ static dkho_status open_batch(batch *b, arena *mem, int width) {
   return DKHO_OK;
 }
 
+/* A round's arrays from the rank that made it to the first one. */
+static dkho_status move_round(batch *b, comm *c, int from) {
+  for (int j = 0; j < b->v.count; j++) {
+    size_t bytes = (size_t)b->samples * b->v.entries[j];
+    bytes *= b->v.field[j]->role == DATA_GLOBAL ? sizeof(double) : sizeof(float);
+    TRY(c->rank ? comm_send(c, 0, TAG, b->out[j], bytes) : comm_receive(c, from, TAG, b->out[j], bytes));
+  }
+  size_t bytes = (size_t)b->samples * sizeof *b->again;
+  return c->rank ? comm_send(c, 0, TAG, b->again, bytes) : comm_receive(c, from, TAG, b->again, bytes);
+}
+
+/* Where a round begins, and its samples. */
+static void set_round(batch *b, int64_t first, int64_t length, int64_t samples) {
+  b->first = first < samples ? first : samples;
+  b->samples = samples - b->first < length ? samples - b->first : length;
+}
+
+/* Rounds of `length` samples, as many at a time as there are ranks. */
 static dkho_status run_rounds(batch *b, dataset_writer *w, int64_t samples, pool *threads) {
-  for (b->first = 0; b->first < samples; b->first += b->samples) {
-    report_progress("samples", (uint64_t)b->first, (uint64_t)samples, NULL);
-    b->samples = samples - b->first < ROUND ? samples - b->first : ROUND;
-    TRY(pool_run(threads, (size_t)((b->samples + b->per_task - 1) / b->per_task), make_task, b));
-    report_redrawn(b);
-    TRY(dataset_append(w, 0, b->samples, (const void *const *)b->out));
+  comm *c = comm_world();
+  int64_t share = (samples + c->size - 1) / c->size;
+  int64_t length = share < ROUND ? (share + b->per_task - 1) / b->per_task * b->per_task : ROUND;
+  for (int64_t at = 0; at < samples; at += c->size * length) {
+    report_progress("samples", (uint64_t)at, (uint64_t)samples, NULL);
+    set_round(b, at + c->rank * length, length, samples);
+    TRY(comm_agree(c, pool_run(threads, (size_t)((b->samples + b->per_task - 1) / b->per_task), make_task, b)));
+    dkho_status s = DKHO_OK;
+    if (c->rank && b->samples) TRY(move_round(b, c, 0));
+    for (int r = 0; c->rank == 0 && r < c->size && at + r * length < samples; r++) {
+      set_round(b, at + r * length, length, samples);
+      if (r) TRY(move_round(b, c, r));
+      report_redrawn(b);
+      if (s == DKHO_OK) s = dataset_append(w, 0, b->samples, (const void *const *)b->out);
+    }
+    TRY(comm_agree(c, s));
   }
   report_progress("samples", (uint64_t)samples, (uint64_t)samples, NULL);
   return DKHO_OK;
@@ -181,7 +210,7 @@ dkho_status problem_put_samples(dataset_writer *w, const problem *p, const cx *c
   arena mem = {0};
   int width = pool_width(threads);
   b.v = list_varying(p, c);
-  dkho_status st = open_batch(&b, &mem, width);
+  dkho_status st = comm_agree(comm_world(), open_batch(&b, &mem, width));
   if (st == DKHO_OK) st = run_rounds(&b, w, samples, threads);
   for (int i = 0; b.work && i < width; i++) problem_leave(p, b.work[i]);
   arena_free(&mem);

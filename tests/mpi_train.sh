@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The tool under MPI's launcher: data, training and evaluation on several ranks give the files of one process; the first line of the log
+# says how many ranks; verbs that are not shared run once; SIGTERM ends a job with a checkpoint and status 75, and another number of
+# ranks continues it to the same bits. Usage: mpi_train.sh BUILD "LAUNCHER -n"
+set -euo pipefail
+dkho=$1/dkho launch=$2
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cd "$work"
+"$dkho" data darcy --resolution smoke --samples 40 -o data.st --quiet
+$launch 3 "$dkho" data darcy --resolution smoke --samples 40 -o shared.st --threads 1 --quiet
+cmp data.st shared.st
+diff <("$dkho" models) <($launch 2 "$dkho" models 2>/dev/null)
+options=(--data data.st --target 1 --h 6 --c 2 --layers 2 --substeps 1 --epochs 3 --batch 6 --threads 1)
+"$dkho" train "${options[@]}" -o one --quiet >/dev/null
+same() { cmp one/best.st "$1/best.st"; diff <(cut -d, -f1-4 one/metrics.csv) <(cut -d, -f1-4 "$1/metrics.csv"); }
+$launch 3 "$dkho" train "${options[@]}" -o three >out 2>err
+head -1 err | grep -q '^dkho: 3 ranks ('
+same three
+diff <("$dkho" eval one --json | grep -v -e seconds -e '"run"') <($launch 2 "$dkho" eval three --json --threads 1 2>/dev/null | grep -v -e seconds -e '"run"')
+# a request that every rank refuses is refused once
+if $launch 2 "$dkho" train "${options[@]}" -o three 2>err; then exit 1; fi
+[ "$(grep -c 'holds a run already' err)" = 1 ]
+# SIGTERM, as a scheduler sends it to all ranks
+options+=(--checkpoint-seconds 0.05)
+$launch 2 "$dkho" train "${options[@]}" --epochs 4000 -o "$work/long" >/dev/null 2>err & job=$!
+for i in $(seq 300); do [ -f long/last.st ] && break; sleep 0.1; done
+for rank in $(pgrep -f "^$dkho train.*-o $work/long"); do kill -TERM "$rank"; done
+status=0; wait $job || status=$?
+grep -q 'the checkpoint is written' err
+[ $status = 75 ]
+"$dkho" info long/last.st >/dev/null
