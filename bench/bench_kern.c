@@ -266,7 +266,7 @@ static void bench_network(const kern *k, const options *o, pool *p, double peak)
   network n = {.params = 0};
   fused *f;
   fused_team *t;
-  fused_share how = {comm_world(), PARTITION_METIS, 1};
+  mesh_share how = {comm_world(), PARTITION_METIS, 1};
   fused_mesh m = {.share = how.ranks->size > 1 ? &how : NULL};
   int torus = strncmp(o->mesh, "torus:", 6) ? 0 : atoi(o->mesh + 6), quiet = how.ranks->rank > 0;
   check(torus ? cx_torus_grid(&c, 2, 0.7, torus, torus / 2, 0) : cx_darcy(&c, o->mesh));

@@ -86,7 +86,7 @@ static dkho_status count_stage(stage *g) {
 }
 
 static dkho_status open_stage(const session *s, stage *g, const struct stage_roots *from) {
-  model_view seen = {s->v->c, s->v->metric, s->v->g, s->v->f};
+  model_view seen = {s->v->c, s->v->metric, s->v->g, s->v->f, NULL};
   TRY(model_record(&s->o->setup, s->o->p, &seen, &g->t, &g->net));
   choose_roots(s, g, from);
   TRY(count_stage(g));

@@ -61,7 +61,7 @@ static dkho_status rank_output(comm *c, const trial *t, fused *f, pool *p) {
 
 static dkho_status run_rank(comm *c, void *ctx) {
   const trial *t = ctx;
-  fused_share how = {c, t->method, (uint64_t)c->size};
+  mesh_share how = {c, t->method, (uint64_t)c->size};
   fused_mesh m = t->n->mesh;
   fused *f;
   pool *p;

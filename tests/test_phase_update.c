@@ -256,7 +256,7 @@ static void check_task(const task *of, const char *path) {
   ok(operator_create(&r.o, d, &cfg.request));
   stir(r.o);
   const complex_view *v = r.o->first;
-  ok(model_record(&r.o->setup, r.o->p, &(model_view){v->c, v->metric, v->g, v->f}, &r.t, &r.net));
+  ok(model_record(&r.o->setup, r.o->p, &(model_view){v->c, v->metric, v->g, v->f, NULL}, &r.t, &r.net));
   r.c = r.o->first->c;
   r.score = numbers(SAMPLES * r.c->n[of->degree]);
   for (int l = 0; l < LAYERS; l++)

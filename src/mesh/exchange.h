@@ -7,6 +7,13 @@
 #include "base/real.h"
 #include "mesh/partition.h"
 
+/* Which ranks share a mesh, and how it is divided. */
+typedef struct mesh_share {
+  comm *ranks; /* borrowed */
+  partition_method method;
+  uint64_t seed; /* of the method */
+} mesh_share;
+
 /* Rows of one degree, `width` numbers each, whose ghosts of one kind are wanted. */
 typedef struct exchange_field {
   int k, kind;

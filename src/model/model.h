@@ -52,6 +52,8 @@ typedef struct model_view {
   const dec *metric;
   const geometry *g;
   const features *f;
+  const struct mesh_share *
+      share; /* mesh/exchange.h; fast paths: the ranks that have the complex in parts; NULL: this process has all of it */
 } model_view;
 
 /* One sample as a fast path takes it, descriptors and target already made. */
@@ -84,6 +86,9 @@ typedef struct model_fast {
   dkho_status (*predict)(void *fast, int count, const model_sample *sample);
   const char *(*kernels)(const void *fast); /* the instruction set */
   double (*work)(const void *fast);         /* multiply-adds of a sample: forward, or of a training step, by the mode */
+  /* 1: it runs on a mesh in parts. The ranks then call create, gradient and predict together, one sample at a time; all have the
+   * sample whole, all get the losses and the whole output, the first one gets the gradients and the others zeros. NULL: never. */
+  int (*shares)(const model_setup *s);
   int imposes; /* 1: it trains with given values (model_sample's given); 0: data with such values go by the tape */
 } model_fast;
 

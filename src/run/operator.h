@@ -39,12 +39,13 @@ typedef struct neural_operator {
   int complexes;             /* how many it lives on */
   const complex_view *first; /* of complex 0, always there */
   params *p;
-  real *value;            /* the weights, owned */
-  const dataset *d;       /* borrowed, or NULL when loaded from a model file */
-  const st_file *source;  /* complexes and statics are copied from here when saving */
-  st_file *own_source;    /* set when loaded from a model file */
-  packed_geometry packed; /* set when that was packed */
-  char *training;         /* JSON object: how it was trained; "{}" when it was not */
+  real *value;                    /* the weights, owned */
+  const dataset *d;               /* borrowed, or NULL when loaded from a model file */
+  const st_file *source;          /* complexes and statics are copied from here when saving */
+  st_file *own_source;            /* set when loaded from a model file */
+  packed_geometry packed;         /* set when that was packed */
+  const struct mesh_share *share; /* set by whoever runs it on a mesh in parts, borrowed; NULL: whole */
+  char *training;                 /* JSON object: how it was trained; "{}" when it was not */
   struct {
     pthread_mutex_t lock;
     complex_view *first;

@@ -222,7 +222,7 @@ static dkho_status prepare_recorder(recorder *r, const int64_t *sample, csr *smo
   int64_t count = out->count;
   TRY(operator_hold(r->o, 0, &r->v));
   out->n = r->v->c->n[out->degree];
-  model_view seen = {r->v->c, r->v->metric, r->v->g, r->v->f};
+  model_view seen = {r->v->c, r->v->metric, r->v->g, r->v->f, NULL};
   TRY(model_record(&r->o->setup, r->o->p, &seen, &r->t, &r->net));
   TRY(list_corrections(r, mem));
   TRY(align_smoother(smoother, r->v->c, out->degree, out->zero_diagonal));

@@ -2,6 +2,8 @@
  * where it has one. DKHO_ENGINE=tape asks for the first. */
 #include "run/runner.h"
 
+#include "mesh/exchange.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@ typedef struct stage {
   real **work;           /* descriptor scratch, per worker */
   real **summary;        /* per worker, on the tape */
   slot slot[SLOTS];
+  int slots;     /* of them in use: one where ranks share the mesh */
   sum_tree *sum; /* of the fast path's gradients */
   int bound;     /* to the current weights */
   arena mem;
@@ -120,9 +123,10 @@ static dkho_status make_slot(runner *r, slot *s) {
 
 static dkho_status stage_fast(runner *r) {
   const complex_view *v = r->at.v;
-  model_view seen = {v->c, v->metric, v->g, v->f};
-  for (int i = 0; i < SLOTS; i++) TRY(make_slot(r, &r->at.slot[i]));
-  TRY(r->path->create(&r->at.fast, &r->o->setup, r->o->p, &seen, r->mode, r->threads, SLOTS));
+  model_view seen = {v->c, v->metric, v->g, v->f, r->o->share};
+  r->at.slots = seen.share ? 1 : SLOTS;
+  for (int i = 0; i < r->at.slots; i++) TRY(make_slot(r, &r->at.slot[i]));
+  TRY(r->path->create(&r->at.fast, &r->o->setup, r->o->p, &seen, r->mode, r->threads, r->at.slots));
   return r->mode == ENGINE_TRAIN ? sum_tree_create(&r->at.sum, r->path->grads(r->at.fast), SLOTS) : DKHO_OK;
 }
 
@@ -139,10 +143,10 @@ static dkho_status describe_sample(void *ctx, size_t task, int worker) {
   return DKHO_OK;
 }
 
-/* The samples of the next round before `end`, at most SLOTS. */
+/* The samples of the next round before `end`, at most one a slot. */
 static dkho_status next_round(runner *r, int64_t end, int *count, model_sample *sample) {
   int64_t left = end - r->first;
-  *count = (int)(left < SLOTS ? left : SLOTS);
+  *count = (int)(left < r->at.slots ? left : r->at.slots);
   TRY(pool_run(r->threads, (size_t)*count, describe_sample, r));
   for (int i = 0; i < *count; i++) {
     const slot *s = &r->at.slot[i];
@@ -181,11 +185,12 @@ static dkho_status fast_gradient(runner *r, double weight, double *sum, real *g)
   dkho_status s = DKHO_OK;
   real *total;
   sum_tree_open(r->at.sum, r->now->ranks, n);
-  for (r->first = sum_tree_first(n, c->size, c->rank); s == DKHO_OK && r->first < end; r->first += SLOTS)
+  for (r->first = sum_tree_first(n, c->size, c->rank); s == DKHO_OK && r->first < end; r->first += r->at.slots)
     s = run_round(r, end, weight);
   TRY(sum_tree_total(r->at.sum, s, &total, sum));
   *sum *= weight;
   r->path->collect(r->at.fast, total, g);
+  if (r->o->share) TRY(comm_broadcast(r->o->share->ranks, 0, g, (size_t)r->o->p->size * sizeof *g));
   return params_finite(g, r->o->p->size) ? DKHO_OK : explain_nonfinite(r, weight, sum, g);
 }
 
@@ -197,7 +202,7 @@ static dkho_status unscale_task(void *ctx, size_t task, int worker) {
 }
 
 static dkho_status fast_predict(runner *r) {
-  for (r->first = 0; r->first < r->now->count; r->first += SLOTS) {
+  for (r->first = 0; r->first < r->now->count; r->first += r->at.slots) {
     model_sample sample[SLOTS];
     int count;
     TRY(next_round(r, r->now->count, &count, sample));
@@ -227,6 +232,11 @@ static dkho_status choose_path(runner *r) {
     return fail(DKHO_E_INPUT, "DKHO_ENGINE: found '%.40s', expected fused or tape", name);
   r->path = path && !tape_wanted && path->serves(&r->o->setup, r->at.v->f) ? path : NULL;
   if (r->path && r->at.v->known.count && !path->imposes) r->path = NULL;
+  if (r->o->share && !(r->path && path->shares && path->shares(&r->o->setup)))
+    return fail(DKHO_E_INPUT,
+                "parts: %s does not run on a mesh in parts with these options; dkho does, without exchange and "
+                "spectral, by its fused kernels",
+                r->o->setup.m->name);
   return DKHO_OK;
 }
 

@@ -190,7 +190,7 @@ dkho_status view_prepare(neural_operator *o) {
 }
 
 static dkho_status record_view(const neural_operator *o, complex_view *v) {
-  model_view seen = {v->c, v->metric, v->g, v->f};
+  model_view seen = {v->c, v->metric, v->g, v->f, NULL};
   return model_record(&o->setup, o->p, &seen, &v->t, &v->net);
 }
 

@@ -66,7 +66,7 @@ static void instance_open(instance *m, const example *e) {
   if (m->s.m->harmonic) gc_ok(dec_harmonic(m->d, e->target, &m->basis));
   m->s.harmonic = (int)m->basis.count;
   gc_ok(geometry_create(&m->g, m->d, m->s.degrees - 1, e->target, m->basis.count ? &m->basis : NULL));
-  const model_view v = {m->x, m->d, m->g, NULL};
+  const model_view v = {m->x, m->d, m->g, NULL, NULL};
   gc_ok(m->s.m->record(&m->s, &v, m->c.t, &m->net));
   for (int k = 0; k < m->s.degrees; k++)
     if (m->net.feature[k] != VAR_NONE) gc_track(&m->c, m->net.feature[k], 1, 1);
@@ -139,7 +139,7 @@ static void no_memory(void **state) {
   for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
     instance m;
     instance_open(&m, &examples[i]);
-    const model_view v = {m.x, m.d, m.g, NULL};
+    const model_view v = {m.x, m.d, m.g, NULL, NULL};
     size_t before = mem_live_blocks();
     int failed = 0;
     dkho_status st;

@@ -29,6 +29,12 @@ static int fast_serves(const model_setup *s, const features *f) {
   return dkho_fused_serves(&cfg, f);
 }
 
+/* What content carries between degrees and modes stays within a process. */
+static int fast_shares(const model_setup *s) {
+  dkho_config cfg = dkho_config_of(s);
+  return cfg.exchange == DKHO_EXCHANGE_OFF && cfg.relation == DKHO_KURAMOTO && !cfg.spectral;
+}
+
 static void fast_destroy(void *v) {
   fast *f = v;
   if (!f) return;
@@ -41,7 +47,7 @@ static void fast_destroy(void *v) {
 
 static dkho_status create_parts(fast *f, const dkho_config *cfg, const params *p, const model_view *v) {
   TRY(kern_get(&f->kernels));
-  TRY(dkho_fused_create(&f->f, f->kernels, cfg, p, v->c, v->metric, v->f));
+  TRY(dkho_fused_create(&f->f, f->kernels, cfg, p, v));
   TRY(f->mode == ENGINE_TRAIN ? fused_team_create(&f->team, f->f, f->threads, f->samples)
                               : fused_team_create_predict(&f->team, f->f, f->threads, f->samples));
   TRY(head_create(&f->head, cfg, f->f, p, v->g, f->samples));
@@ -126,7 +132,12 @@ static dkho_status fast_predict(void *v, int count, const model_sample *sample) 
   fast *f = v;
   take_inputs(f, count, sample);
   TRY(fused_predict(f->team, count, f->input, f->out));
-  return pool_run(f->threads, (size_t)count, finish_output, f);
+  if (!fused_ranks(f->f)) return pool_run(f->threads, (size_t)count, finish_output, f);
+  for (int i = 0; i < count; i++) {
+    TRY(finish_output(f, (size_t)i, 0));
+    TRY(fused_gather(f->f, f->out[i]));
+  }
+  return DKHO_OK;
 }
 
 static const char *fast_kernels(const void *v) {
@@ -138,5 +149,6 @@ static double fast_work(const void *v) {
   return f->mode == ENGINE_TRAIN ? fused_work_step(f->f) : fused_work_forward(f->f);
 }
 
-const model_fast dkho_fast = {"fused",       fast_serves,  fast_create,  fast_destroy, fast_bind, fast_grads,
-                              fast_gradient, fast_collect, fast_predict, fast_kernels, fast_work, 1};
+const model_fast dkho_fast = {
+    "fused",      fast_serves,  fast_create,  fast_destroy, fast_bind,   fast_grads, fast_gradient,
+    fast_collect, fast_predict, fast_kernels, fast_work,    fast_shares, 1};

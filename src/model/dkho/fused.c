@@ -225,7 +225,7 @@ static dkho_status keep_inputs(fused *f, const real *const *fixed) {
 }
 
 /* All of the mesh, or this rank's part of it. */
-static dkho_status take_rows(fused *f, const fused_share *how, int32_t *order[DEG], fused_mesh *m, arena *a) {
+static dkho_status take_rows(fused *f, const mesh_share *how, int32_t *order[DEG], fused_mesh *m, arena *a) {
   for (int k = 0; k < f->s.degrees; k++) f->whole[k] = f->cols[k] = f->s.n[k];
   if (how) return share_create(f, how, order, m, a);
   for (int k = 0; k < f->s.degrees; k++) {

@@ -13,11 +13,10 @@
 #ifndef MODEL_DKHO_FUSED_H
 #define MODEL_DKHO_FUSED_H
 
-#include "base/comm.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "kern/kern.h"
-#include "mesh/partition.h"
+#include "mesh/exchange.h"
 
 enum { FUSED_DEGREES = 4, FUSED_LAYERS = 16 };
 
@@ -69,13 +68,8 @@ typedef struct fused_shape {
   size_t start_w[FUSED_DEGREES], start_b[FUSED_DEGREES]; /* h × c, c; as `start` wants them */
 } fused_shape;
 
-/* One mesh over several ranks, each of which holds some of its chunks and the rows beside them; the same bits for any partition. The
- * calls marked * are then made by all ranks together, in the thread that made the comm. */
-typedef struct fused_share {
-  comm *ranks; /* borrowed */
-  partition_method method;
-  uint64_t seed; /* of the method */
-} fused_share;
+/* Ranks may share a mesh: each then holds some of its chunks and the rows beside them; the same bits for any partition. The calls marked
+ * with a star are then made by all ranks together, in the thread that made the comm. */
 
 /* Incidence of degree k with k-1 (face, sign: n[k] × (k+1)) and with k+1 (compressed rows); star NULL is the unit
  * metric, else n[k] positive numbers per degree: δ_{k+1} = M_k⁻¹ d_kᵀ M_{k+1}. Borrowed during fused_create. */
@@ -86,7 +80,7 @@ typedef struct fused_mesh {
   const int32_t *coface[FUSED_DEGREES];
   const int8_t *cosign[FUSED_DEGREES];
   const double *star[FUSED_DEGREES];
-  const fused_share *share; /* NULL: this process holds all of it */
+  const mesh_share *share; /* NULL: this process holds all of it */
 } fused_mesh;
 
 /* An order of the simplices in which neighbours lie near each other: place[k][order[k][i]] = i. Of the mesh only faces and cofaces are

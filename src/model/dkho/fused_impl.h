@@ -3,7 +3,6 @@
 #define MODEL_DKHO_FUSED_IMPL_H
 
 #include "base/mem.h"
-#include "mesh/exchange.h"
 #include "model/dkho/fused.h"
 
 #include <stdatomic.h>
@@ -173,7 +172,7 @@ static inline int tree_has(const chunk_tree *t, int level, int at) {
 void tree_sum(const chunk_tree *t, int m, double *value);
 
 /* Divides the mesh m, which is in the order `order`: own rows and their neighbours take its place, in f and in *m. */
-dkho_status share_create(fused *f, const fused_share *how, int32_t *order[DEG], fused_mesh *m, arena *a);
+dkho_status share_create(fused *f, const mesh_share *how, int32_t *order[DEG], fused_mesh *m, arena *a);
 /* When the chunks are planned. */
 dkho_status share_plan(fused *f);
 void share_free(shared_mesh *s);

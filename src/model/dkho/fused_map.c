@@ -138,8 +138,10 @@ static fused_relation relation_of(dkho_variant v) {
   return v == DKHO_NO_DIRAC ? FUSED_ALONE : v == DKHO_NO_PHASE ? FUSED_CARRIER : FUSED_COUPLED;
 }
 
-dkho_status dkho_fused_create(fused **out, const kern *kernels, const dkho_config *cfg, const params *p, const cx *c,
-                              const dec *metric, const features *f) {
+dkho_status dkho_fused_create(fused **out, const kern *kernels, const dkho_config *cfg, const params *p,
+                              const model_view *v) {
+  const cx *c = v->c;
+  const features *f = v->f;
   fused_shape s = {.relation = relation_of(cfg->variant),
                    .degrees = cfg->degrees,
                    .h = cfg->h,
@@ -166,7 +168,8 @@ dkho_status dkho_fused_create(fused **out, const kern *kernels, const dkho_confi
   for (int l = 0; l < cfg->layers; l++) layer_at(p, l, cfg->degrees, &s.layer[l]);
   s.decoder = mlp_at(p, "dec", 0, 0);
   start_at(cfg, p, &s);
-  mesh_of(c, metric, cfg->degrees, &m);
+  mesh_of(c, v->metric, cfg->degrees, &m);
+  m.share = v->share;
   if (st == DKHO_OK) st = fused_create(out, kernels, &s, &m, fixed);
   arena_free(&mem);
   return st;

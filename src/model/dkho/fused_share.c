@@ -44,7 +44,7 @@ static incidence incidence_in(const fused *f, const fused_mesh *m) {
 }
 
 /* The first rank divides: what METIS finds need not be the same on every machine. */
-static dkho_status divide_mesh(shared_mesh *s, const incidence *m, const fused_share *how) {
+static dkho_status divide_mesh(shared_mesh *s, const incidence *m, const mesh_share *how) {
   TRY(comm_agree(s->ranks, partition_create(&s->p, m, CHUNK * LANES, s->ranks->size)));
   TRY(comm_agree(s->ranks, s->ranks->rank ? DKHO_OK : partition_divide(s->p, m, how->method, how->seed)));
   TRY(comm_broadcast(s->ranks, 0, s->p->owner[0], (size_t)s->p->total * sizeof **s->p->owner));
@@ -86,7 +86,7 @@ static dkho_status list_rows(shared_mesh *s, const fused *f, const int32_t *orde
   return DKHO_OK;
 }
 
-dkho_status share_create(fused *f, const fused_share *how, int32_t *order[DEG], fused_mesh *m, arena *a) {
+dkho_status share_create(fused *f, const mesh_share *how, int32_t *order[DEG], fused_mesh *m, arena *a) {
   incidence in = incidence_in(f, m);
   if (!MEM_NEW(f->ranks, 1)) return DKHO_E_MEMORY;
   shared_mesh *s = f->ranks;
