@@ -8,7 +8,8 @@ a table of medians and ratios; --table prints that of a file without measuring.
 
   bench/compare_pytorch.py                                        all meshes and sizes, three turns
   bench/compare_pytorch.py --problem darcy --size small --turns 5 -o darcy.jsonl
-  bench/compare_pytorch.py --problem torus --size gno mgn fno     baselines, native inputs, first target
+  bench/compare_pytorch.py --problem torus --size gno mgn fno     other models, first target; native inputs but for tno (its large size) and attention
+  bench/compare_pytorch.py --problem torus --size mgn --cpu       processor time of one thread, training only: for busy machines
   bench/compare_pytorch.py --table -o darcy.jsonl
 
 PyTorch's own threads and those of its BLAS get in each other's way when both are many, so every turn of the twin is made with
@@ -37,10 +38,12 @@ PROBLEMS = {
     "cavity": {"inputs": (36, 39, 39), "beta": 1, "summary": 4, "channels": 3, "tau_range": 0.15},
 }
 SIZES = {"small": (32, 2), "large": (64, 4)}
-BASELINES = ("gno", "fno", "mgn", "deeponet", "geofno", "hsd")  # in the place of a size
+BASELINES = ("gno", "fno", "mgn", "deeponet", "geofno", "hsd", "tno", "attention")  # in the place of a size
+OWN_INPUTS = ("tno", "attention")  # made for dkho's descriptors
+OPTIONS = {"tno": {"w": 170}}  # the size that dkho bench names last
 NATIVE = {"darcy": (12, 14, 12), "torus": (1, 1, 1), "cavity": (1, 1, 1)}  # their input widths
 TASKS = [("train", 16), ("infer", 16), ("infer", 1)]
-SAMPLES = 40  # of the data set that dkho trains on while its memory is taken
+SAMPLES = 100  # of the data set that dkho trains on while its memory is taken
 
 
 # ---- the twin, in a process of its own ----
@@ -69,7 +72,7 @@ def build(options):
 
 
 def build_baseline(options):
-    """The same of a baseline with native inputs; the batch has no summary."""
+    """The same of another model, with native inputs or those it is made for; the batch has no summary."""
     import torch
     import baselines_torch
     import oracle
@@ -79,9 +82,11 @@ def build_baseline(options):
     mesh = oracle.Mesh(oracle.Source(options.mesh))
     # Time does not depend on the basis, and a dense eigensolve would take minutes.
     baselines_torch.laplacian_basis = lambda topo, k, modes, normalised: torch.linalg.qr(torch.randn(topo.n[k], modes))[0].numpy()
+    problem, name = PROBLEMS[options.problem[0]], options.size[0]
+    baselines_torch.harmonic_basis = lambda topo, k: torch.linalg.qr(torch.randn(topo.n[k], max(problem["beta"], 1)))[0][:, :problem["beta"]]
     place = baselines_torch.Place(mesh.x, mesh.topo, 0)
-    inputs, channels = NATIVE[options.problem[0]], PROBLEMS[options.problem[0]]["channels"]
-    model = baselines_torch.MODELS[options.size[0]](place, inputs, channels)
+    inputs, channels = problem["inputs"] if name in OWN_INPUTS else NATIVE[options.problem[0]], problem["channels"]
+    model = baselines_torch.MODELS[name](place, inputs, channels, **OPTIONS.get(name, {}))
 
     def batch(size):
         features = [torch.randn(size, mesh.topo.n[k], i) for k, i in enumerate(inputs)]
@@ -107,11 +112,14 @@ def baseline_process(options):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"task": "train memory", "batch": 16, "mb": peak}), flush=True)
     model.eval()
-    for size in (16, 1):
+    for size in () if options.cpu else (16, 1):
         data = batch(size)
         with torch.inference_mode():
             result = timed(lambda: model(data[0]), options.seconds, size)
         print(json.dumps({"task": "infer", "batch": size, **result}), flush=True)
+
+
+clock = time.perf_counter
 
 
 def timed(step, seconds, samples):
@@ -119,9 +127,9 @@ def timed(step, seconds, samples):
     step()
     times = []
     while not times or sum(times) < seconds:
-        start = time.perf_counter()
+        start = clock()
         step()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return {"ms_per_sample": 1e3 * statistics.median(times) / samples, "repeats": len(times)}
 
 
@@ -138,7 +146,7 @@ def twin_process(options):
     print(json.dumps({"task": "train memory", "batch": 16, "mb": peak}), flush=True)
     adam.zero_grad(set_to_none=True)
     model.eval()
-    for size in (16, 1):
+    for size in () if options.cpu else (16, 1):
         data = batch(size)
         with torch.inference_mode():
             result = timed(lambda: model(data[0], data[1]), options.seconds, size)
@@ -150,8 +158,8 @@ def twin_process(options):
 class Log:
     """The output file: lines as they come, and what is there already."""
 
-    def __init__(self, path):
-        self.path, self.rows = path, []
+    def __init__(self, path, tasks):
+        self.path, self.tasks, self.rows = path, tasks, []
         if os.path.exists(path):
             with open(path, encoding="utf-8") as f:
                 self.rows = [json.loads(line) for line in f if line.startswith("{") and line.endswith("}\n")]
@@ -165,7 +173,7 @@ class Log:
 
     def has(self, problem, size, side, turn):
         kept = [r for r in self.rows if (r["problem"], r["size"], r["side"], r["turn"]) == (problem, size, side, turn)]
-        return {(r["task"], r["batch"]) for r in kept} >= set(TASKS)
+        return {(r["task"], r["batch"]) for r in kept} >= set(self.tasks)
 
     def values(self, problem, size, side, task, batch, key):
         """By turn; the last word holds when a turn was begun twice."""
@@ -178,14 +186,14 @@ def lines_of(command, env=None):
     return [json.loads(row) for row in done.stdout.splitlines() if row.startswith("{")]
 
 
-def peak_of(command):
-    """Largest resident memory of a command, in MB."""
+def usage_of(command):
+    """Largest resident memory of a command, in MB, and its processor time in seconds."""
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, command)
-    return usage.ru_maxrss / 1024
+    return usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
 
 
 def twin_turn(options, problem, size, work):
@@ -195,7 +203,7 @@ def twin_turn(options, problem, size, work):
         env = {**os.environ, "OPENBLAS_NUM_THREADS": str(blas_threads), "MKL_NUM_THREADS": str(blas_threads)}
         for row in lines_of([sys.executable, os.path.abspath(__file__), "--twin", "--mesh", os.path.join(work, f"{problem}.st"),
                              "--problem", problem, "--size", size, "--threads", str(torch_threads), "--seconds",
-                             str(options.seconds)], env):
+                             str(options.seconds)] + ["--cpu"] * options.cpu, env):
             row["torch_threads"], row["blas_threads"] = torch_threads, blas_threads
             key, figure = (row["task"], row["batch"]), "mb" if "mb" in row else "ms_per_sample"
             if key not in best or row[figure] < best[key][figure]:
@@ -205,11 +213,19 @@ def twin_turn(options, problem, size, work):
 
 def dkho_turn(options, problem, size, work, turn):
     which = "--size" if size in SIZES else "--model"
-    rows = lines_of([options.dkho, "bench", problem, which, size, "--threads", str(options.threads), "--seconds",
-                     str(options.seconds), "--lines", "--quiet"])
-    run = os.path.join(work, f"run-{problem}-{size}-{turn}")
-    mb = peak_of([options.dkho, "train", "--data", os.path.join(work, f"{problem}-data.st"), which, size, "--epochs", "1",
-                  "--batch", "16", "--train-samples", "16", "--threads", str(options.threads), "-o", run, "--quiet"])
+
+    def train(samples):
+        run = os.path.join(work, f"run-{problem}-{size}-{turn}-{samples}")
+        return usage_of([options.dkho, "train", "--data", os.path.join(work, f"{problem}-data.st"), which, size, "--epochs", "1",
+                         "--batch", "16", "--optimizer", "adamw", "--train-samples", str(samples), "--threads",
+                         str(options.threads), "-o", run, "--quiet"])
+
+    mb, seconds = train(16)
+    if options.cpu:  # what 48 more samples take: three more steps of one epoch
+        rows = [{"task": "train", "batch": 16, "ms_per_sample": 1e3 * (train(64)[1] - seconds) / 48}]
+    else:
+        rows = lines_of([options.dkho, "bench", problem, which, size, "--threads", str(options.threads), "--seconds",
+                         str(options.seconds), "--lines", "--quiet"])
     return rows + [{"task": "train memory", "batch": 16, "mb": mb}]
 
 
@@ -259,17 +275,21 @@ def main():
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seconds", type=float, default=1.0, help="about this long per measurement in a turn")
+    parser.add_argument("--cpu", action="store_true", help="processor time of one thread instead of the clock, training only")
     parser.add_argument("-o", "--output", default="compare_pytorch.jsonl")
     parser.add_argument("--table", action="store_true", help="print what the file holds, measure nothing")
     parser.add_argument("--dkho", default=os.path.join(HERE, os.pardir, "build", "release", "dkho"), help="another binary")
     parser.add_argument("--twin", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--mesh", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.cpu:
+        global clock
+        clock, options.threads = time.process_time, 1
     if options.twin:
         twin_process(options) if options.size[0] in SIZES else baseline_process(options)
         return
     options.dkho = os.path.abspath(options.dkho)
-    log = Log(options.output)
+    log = Log(options.output, TASKS[:1] if options.cpu else TASKS)
     if not options.table:
         with tempfile.TemporaryDirectory() as work:
             measure(options, log, work)

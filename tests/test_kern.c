@@ -389,12 +389,43 @@ static void test_choice(void **state) {
   for (int i = 0; kern_isa(i) && strcmp(kern_isa(i), k->name); i++) assert_null(kern_find(kern_isa(i)));
 }
 
+/* One complex product and both of its adjoints, with and without each of them. */
+static void check_mode(const kern *k, int in, int out) {
+  size_t both = (size_t)(2 * in * out), n = (size_t)in, m = (size_t)out;
+  float *w = noise(both, 1, 0.3), *x = noise(2 * n, 2, 1), *gy = noise(2 * m, 3, 1), *y = noise(2 * m, 4, 1),
+        *yr = noise(2 * m, 4, 1);
+  const kern_mode mode = {in, out, x, x + n, w};
+  k->mode_mm(&mode, y, y + m), kern_ref.mode_mm(&mode, yr, yr + m);
+  assert_close("mode_mm", k, 2 * m, y, yr, 5e-6);
+  for (int skip = 0; skip < 3; skip++) {
+    float *g = noise(2 * n, 5, 1), *gr = noise(2 * n, 5, 1), *gw = noise(both, 6, 1), *gwr = noise(both, 6, 1);
+    k->mode_back(&mode, gy, gy + m, skip == 1 ? NULL : g, skip == 1 ? NULL : g + n, skip == 2 ? NULL : gw);
+    kern_ref.mode_back(&mode, gy, gy + m, skip == 1 ? NULL : gr, skip == 1 ? NULL : gr + n, skip == 2 ? NULL : gwr);
+    assert_close("mode_back", k, 2 * n, g, gr, 5e-6);
+    assert_close("mode_back, weights", k, both, gw, gwr, 5e-6);
+    mem_free(g), mem_free(gr), mem_free(gw), mem_free(gwr);
+  }
+  mem_free(w), mem_free(x), mem_free(gy), mem_free(y), mem_free(yr);
+}
+
+static void check_modes(const kern *k) {
+  static const int sizes[] = {1, 3, 8, 9, 16, 17, 20, 31, 32, 33, 50};
+  enum { COUNT = sizeof sizes / sizeof *sizes };
+  for (int a = 0; a < COUNT * COUNT; a++) check_mode(k, sizes[a / COUNT], sizes[a % COUNT]);
+}
+
+static void test_modes(void **state) {
+  (void)state;
+  each_isa(check_modes);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_functions), cmocka_unit_test(test_nan_is_not_hidden),
       cmocka_unit_test(test_products),  cmocka_unit_test(test_norms),
       cmocka_unit_test(test_relations), cmocka_unit_test(test_gather_is_the_matrix),
       cmocka_unit_test(test_vectors),   cmocka_unit_test(test_choice),
+      cmocka_unit_test(test_modes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

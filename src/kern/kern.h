@@ -104,6 +104,13 @@ typedef struct kern_csr {
   const real *val;
 } kern_csr;
 
+/* One mode of a spectral convolution: x = x' + i x'' and W = W' + i W'' by parts. */
+typedef struct kern_mode {
+  int in, out;
+  const real *xr, *xi; /* in */
+  const real *w;       /* W', then W'': in × out each */
+} kern_mode;
+
 typedef struct kern {
   const char *name; /* "ref", "avx2", "avx512", "neon" */
 
@@ -196,6 +203,12 @@ typedef struct kern {
                      int add, real *y);
   /* y_i = Σ_p val[p] x[col[p]], rows i = first … last-1 of a, n columns. */
   void (*gather)(const kern_csr *a, int64_t first, int64_t last, int n, const real *x, int add, real *y);
+
+  /* y' = x' W' - x'' W'', y'' = x' W'' + x'' W'. */
+  void (*mode_mm)(const kern_mode *m, real *yr, real *yi);
+  /* g_x += g_y Wᴴ: g_x' += g' W'ᵀ + g'' W''ᵀ, g_x'' += g'' W'ᵀ - g' W''ᵀ, unless NULL (both);
+   * g_W += xᴴ g_y: g_W' += x'ᵀ g' + x''ᵀ g'', g_W'' += x'ᵀ g'' - x''ᵀ g', unless NULL. */
+  void (*mode_back)(const kern_mode *m, const real *gr, const real *gi, real *gxr, real *gxi, real *gw);
 
   /* Plain vectors. */
   void (*map)(kern_fn f, size_t n, const real *x, real *y);

@@ -16,6 +16,8 @@ void ref_col_dot(int64_t rows, int n, const real *x, const real *centre, const r
 void ref_col_affine(int64_t rows, int n, const real *x, const real *centre, const real *scale, const real *shift,
                     int add, real *y);
 void ref_col_scale(int64_t rows, int n, const real *s, const real *x, int add, real *y);
+void ref_mode_mm(const kern_mode *m, real *yr, real *yi);
+void ref_mode_back(const kern_mode *m, const real *gr, const real *gi, real *gxr, real *gxi, real *gw);
 void ref_gather(const kern_csr *a, int64_t first, int64_t last, int n, const real *x, int add, real *y);
 void ref_unary(kern_fn f, size_t n, real a, real b, const real *x, real *y);
 void ref_unary_back(kern_fn f, size_t n, real a, const real *x, const real *gy, int add, real *gx);

@@ -110,6 +110,35 @@ void ref_gather(const kern_csr *a, int64_t first, int64_t last, int n, const rea
     }
 }
 
+void ref_mode_mm(const kern_mode *m, real *yr, real *yi) {
+  const real *w = m->w, *u = w + (int64_t)m->in * m->out;
+  for (int j = 0; j < m->out; j++) {
+    double re = 0, im = 0;
+    for (int i = 0; i < m->in; i++) {
+      double x = (double)m->xr[i], z = (double)m->xi[i], a = (double)w[i * m->out + j], b = (double)u[i * m->out + j];
+      re += x * a - z * b;
+      im += x * b + z * a;
+    }
+    yr[j] = (real)re, yi[j] = (real)im;
+  }
+}
+
+void ref_mode_back(const kern_mode *m, const real *gr, const real *gi, real *gxr, real *gxi, real *gw) {
+  const real *w = m->w, *u = w + (int64_t)m->in * m->out;
+  real *gu = gw ? gw + (int64_t)m->in * m->out : NULL;
+  for (int i = 0; i < m->in; i++) {
+    double re = 0, im = 0, x = (double)m->xr[i], z = (double)m->xi[i];
+    for (int j = 0; j < m->out; j++) {
+      int at = i * m->out + j;
+      double a = (double)gr[j], b = (double)gi[j];
+      re += a * (double)w[at] + b * (double)u[at];
+      im += b * (double)w[at] - a * (double)u[at];
+      if (gw) gw[at] = (real)((double)gw[at] + x * a + z * b), gu[at] = (real)((double)gu[at] + x * b - z * a);
+    }
+    if (gxr) gxr[i] = (real)((double)gxr[i] + re), gxi[i] = (real)((double)gxi[i] + im);
+  }
+}
+
 void ref_unary(kern_fn f, size_t n, real a, real b, const real *x, real *y) {
   for (size_t i = 0; i < n; i++) y[i] = (real)((double)a * ref_apply(f, (double)x[i]) + (double)b);
 }

@@ -12,65 +12,36 @@ typedef struct {
   const int32_t *slot;
 } mix_attr;
 
-/* y += s·x W, W [in × out] */
-static void add_product(int64_t in, int64_t out, real s, const real *x, const real *w, real *y) {
-  for (int64_t i = 0; i < in; i++)
-    for (int64_t j = 0; j < out; j++) y[j] += s * x[i] * w[i * out + j];
-}
-/* x += s·y Wᵀ */
-static void add_product_back(int64_t in, int64_t out, real s, const real *y, const real *w, real *x) {
-  for (int64_t i = 0; i < in; i++) {
-    real sum = 0;
-    for (int64_t j = 0; j < out; j++) sum += y[j] * w[i * out + j];
-    x[i] += s * sum;
-  }
-}
-/* W += s·xᵀ y */
-static void add_outer(int64_t in, int64_t out, real s, const real *x, const real *y, real *w) {
-  for (int64_t i = 0; i < in; i++)
-    for (int64_t j = 0; j < out; j++) w[i * out + j] += s * x[i] * y[j];
+static kern_mode mode_of(const op *o, const lane *l, int64_t q) {
+  const mix_attr *a = o->attr;
+  int64_t in = op_in(o, l, 0)->cols, out = op_out(o, l, 0)->cols;
+  const real *x = op_x(o, l, 0) + q * in;
+  return (kern_mode){(int)in, (int)out, x, x + a->modes * in, op_x(o, l, 1) + a->slot[q] * 2 * in * out};
 }
 
-/* y = (x' + i x'')(W' + i W''), by parts */
+/* y = x W at every mode */
 static void mix_modes(const op *o, const lane *l, int64_t q0, int64_t q1) {
   const mix_attr *a = o->attr;
-  int64_t in = op_in(o, l, 0)->cols, out = op_out(o, l, 0)->cols, im = a->modes;
-  const real *x = op_x(o, l, 0);
-  real *y = op_y(o, l, 0);
+  int64_t out = op_out(o, l, 0)->cols;
   for (int64_t q = q0; q < q1; q++) {
-    const real *w = op_x(o, l, 1) + a->slot[q] * 2 * in * out, *v = w + in * out;
-    real *re = y + q * out, *other = y + (im + q) * out;
-    for (int64_t j = 0; j < out; j++) re[j] = other[j] = 0;
-    add_product(in, out, 1, x + q * in, w, re);
-    add_product(in, out, -1, x + (im + q) * in, v, re);
-    add_product(in, out, 1, x + q * in, v, other);
-    add_product(in, out, 1, x + (im + q) * in, w, other);
+    const kern_mode m = mode_of(o, l, q);
+    real *y = op_y(o, l, 0) + q * out;
+    l->k->mode_mm(&m, y, y + a->modes * out);
   }
 }
 static void mix_forward(const op *o, const lane *l) {
   par_rows(o, l, ((const mix_attr *)o->attr)->modes, mix_modes);
 }
-/* g_x = g_y Wᴴ, g_W = conj(x) g_y, the parts of each */
+/* g_x += g_y Wᴴ, g_W += xᴴ g_y */
 static void mix_modes_back(const op *o, const lane *l, int64_t q0, int64_t q1) {
   const mix_attr *a = o->attr;
-  int64_t in = op_in(o, l, 0)->cols, out = op_out(o, l, 0)->cols, im = a->modes;
-  const real *gy = op_gy(o, l, 0);
+  int64_t in = op_in(o, l, 0)->cols, out = op_out(o, l, 0)->cols;
   real *gx = op_gx(o, l, 0), *gw = op_gx(o, l, 1);
   for (int64_t q = q0; q < q1; q++) {
-    int64_t slab = a->slot[q] * 2 * in * out;
-    const real *x = op_x(o, l, 0) + q * in, *xi = x + im * in, *g = gy + q * out, *gi = g + im * out;
-    const real *w = op_x(o, l, 1) + slab, *v = w + in * out;
-    if (gx) {
-      add_product_back(in, out, 1, g, w, gx + q * in);
-      add_product_back(in, out, 1, gi, v, gx + q * in);
-      add_product_back(in, out, -1, g, v, gx + (im + q) * in);
-      add_product_back(in, out, 1, gi, w, gx + (im + q) * in);
-    }
-    if (!gw) continue;
-    add_outer(in, out, 1, x, g, gw + slab);
-    add_outer(in, out, 1, xi, gi, gw + slab);
-    add_outer(in, out, 1, x, gi, gw + slab + in * out);
-    add_outer(in, out, -1, xi, g, gw + slab + in * out);
+    const kern_mode m = mode_of(o, l, q);
+    const real *g = op_gy(o, l, 0) + q * out;
+    l->k->mode_back(&m, g, g + a->modes * out, gx ? gx + q * in : NULL, gx ? gx + (a->modes + q) * in : NULL,
+                    gw ? gw + a->slot[q] * 2 * in * out : NULL);
   }
 }
 static void mix_backward(const op *o, const lane *l) {

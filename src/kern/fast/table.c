@@ -2,6 +2,7 @@
 #include "kern/kern.h"
 #include "kern/fast/columns.h"
 #include "kern/fast/matrix.h"
+#include "kern/fast/modes.h"
 #include "kern/fast/pointwise.h"
 #include "kern/fast/product.h"
 #include "kern/fast/relation.h"
@@ -55,6 +56,8 @@ const kern KERN_TABLE = {
     .col_dot = fast_col_dot,
     .col_affine = fast_col_affine,
     .gather = fast_gather,
+    .mode_mm = fast_mode_mm,
+    .mode_back = fast_mode_back,
     .map = fast_map,
     .unary = fast_unary,
     .unary_back = fast_unary_back,
