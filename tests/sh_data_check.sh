@@ -42,6 +42,7 @@ write("many", colour=1, sead=2, modes=0, classical_seconds=-1, split={"train": 0
       known=[{"target": "v", "label": "left", "value": 0}],
       fields=[field("f", "inputs", "none.npy", degree=7), field("2u", "target", "u.npy", degree=0), field("g", "input", "f.npy", degree=1)])
 write("nomesh", mesh="none.msh", fields=[field("f", "input", "none.npy", degree=0)])
+write("none", known=None, fields=[])
 write("leak", fields=[field("f", "input", "twin.npy", degree=0), field("u", "target", "u.npy", degree=0)])
 write("odd", fields=[field("f", "input", "copy.npy", degree=0), field("c", "input", "same.npy", degree=0),
                      field("u", "target", "u.npy", degree=0)], split={"train": [0, 1, 2, 3, 4], "val": [5, 6]})
@@ -70,6 +71,8 @@ test ! -e many.st
 refused "$dkho" data check nomesh.json > nomesh.txt
 expect "none.msh" nomesh.txt
 expect "none.npy" nomesh.txt
+refused "$dkho" data check none.json > none.txt
+expect "fields: no array has samples" none.txt
 refused "$dkho" data check broken.json > broken.txt
 expect "not JSON" broken.txt
 

@@ -357,7 +357,8 @@ static dkho_status check_parts(importer *m) {
   if (m->c) m->top = m->c->dim < 2 ? m->c->dim : 2;
   if (!ARENA_NEW(&m->mem, m->field, DATA_FIELDS_MAX)) return DKHO_E_MEMORY;
   TRY(import_note(m, import_arrays(m)));
-  if (m->samples == 0) TRY(import_note(m, fail(DKHO_E_FORMAT, "fields: no array has samples")));
+  if (m->samples < 1 && (m->samples == 0 || json_array_size(m->found->errors) == 0))
+    TRY(import_note(m, fail(DKHO_E_FORMAT, "fields: no array has samples")));
   if (!m->c || m->samples < 1) return DKHO_OK;
   data_spec spec = {0};
   TRY(import_geometry(m));

@@ -11,11 +11,12 @@ Arrays that the library owns (points, incidence, values of data sets) are read-o
 alive. Calls that fail raise `dkho.Error` with one line that names file, field, what was found and what was expected.
 """
 from ._library import Error, Stopped, version
-from .data import Dataset, Field, generate_dataset, import_dataset, make_dataset
+from .data import Dataset, Field, check_dataset, generate_dataset, import_dataset, make_dataset
 from .learn import Model, Progress, Run, models, problems, resume, train
 from .mesh import Calculus, Complex, Parts
 from .see import describe, plot, view
 
 __version__ = version()
 __all__ = ["Calculus", "Complex", "Dataset", "Error", "Field", "Model", "Parts", "Progress", "Run", "Stopped", "describe",
-           "generate_dataset", "import_dataset", "make_dataset", "models", "plot", "problems", "resume", "train", "version", "view"]
+           "check_dataset", "generate_dataset", "import_dataset", "make_dataset", "models", "plot", "problems", "resume", "train", "version",
+           "view"]

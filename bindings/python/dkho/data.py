@@ -10,7 +10,7 @@ from typing import Any, Mapping, NamedTuple
 
 import numpy as np
 
-from ._library import Error, Owner, check, lib, path_bytes, structures, view
+from ._library import Error, Owner, check, json_of, lib, path_bytes, structures, view
 from .mesh import Complex, Path
 
 
@@ -85,14 +85,21 @@ def import_dataset(spec: Path, path: Path, *, force: bool = False) -> Dataset:
     return Dataset(path)
 
 
+def check_dataset(path: Path) -> dict:
+    """Everything that is wrong with a specification or a data set: {"errors": [text], "warnings": [text], …}. Samples with equal inputs in
+    two splits are among the errors."""
+    return json_of(lib.dkho_dataset_check, path_bytes(path))
+
+
 def make_dataset(path: Path, mesh: Complex, *, inputs: Mapping[str, tuple[int, Any]], targets: Mapping[str, tuple[int, Any]],
                  globals: Mapping[str, Any] | None = None, statics: Mapping[str, tuple[int, Any]] | None = None,
                  split: Mapping[str, Any] | None = None, seed: int = 42, name: str = "own", modes: int | None = None,
-                 recipes: Any = None, known: Any = None, classical_seconds: float | None = None, force: bool = False) -> Dataset:
+                 recipes: Any = None, known: Any = None, labels: Any = None, classical_seconds: float | None = None, force: bool = False) -> Dataset:
     """A data set of a mesh and arrays. inputs and targets: name → (degree, samples × N_k or samples × N_k × channels); statics without
     the axis of samples; globals: name → samples or samples × channels. split: fractions or lists of sample numbers under "train",
     "val" and "test" (80, 10 and 10 % by default). known: values of targets that are given, as in docs/FORMATS.md, for example
-    [{"target": "T", "label": "rim", "value": 0}]: predictions repeat them exactly. classical_seconds: what your own solver takes for a
+    [{"target": "T", "label": "rim", "value": 0}]: predictions repeat them exactly. labels: parts of the boundary by box or ball, in place of
+    the mesh's own. classical_seconds: what your own solver takes for a
     sample; `Run.compare` uses it."""
     spec: dict[str, Any] = {"problem": name, "mesh": "mesh.st", "fields": [], "seed": seed,
                             "split": {k: v if np.isscalar(v) else [int(i) for i in v] for k, v in
@@ -101,6 +108,8 @@ def make_dataset(path: Path, mesh: Complex, *, inputs: Mapping[str, tuple[int, A
         spec["modes"] = modes
     if recipes is not None:
         spec["recipes"] = recipes
+    if labels is not None:
+        spec["labels"] = labels
     if known is not None:
         spec["known"] = known
     if classical_seconds is not None:

@@ -187,6 +187,8 @@ class Model(Owner):
             array = np.ascontiguousarray(inputs[name], np.float64 if field.role == "global" else np.float32)
             arrays.append(array)
             counts[name] = _batch_of(name, field, array.shape)
+        if set(counts.values()) == {None, 1}:  # an array of one number is a sample or a batch of one, as the others are
+            counts = {n: 1 if a.shape == (1,) else counts[n] for n, a in zip(counts, arrays)}
         if len(set(counts.values())) > 1:
             raise Error("inputs do not have one batch: " + ", ".join(f"{n} {'single' if b is None else b}" for n, b in counts.items()))
         batch = next(iter(counts.values()), None)
@@ -203,6 +205,8 @@ def _batch_of(name: str, field: Field, shape: tuple[int, ...]) -> int | None:
         one.append((field.rows,))
     if field.role == "global":
         one.append((field.channels,))
+        if field.channels == 1:
+            one.append(())  # a number for each sample
     if shape in one:
         return None
     if shape[1:] in one:

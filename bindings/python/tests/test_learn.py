@@ -106,3 +106,25 @@ def test_own_arrays(tmp_path):
     assert dkho.plot(run.path, tmp_path / "figures") and (tmp_path / "figures" / "errors.png").exists()
     with pytest.raises(dkho.Error, match="f"):
         dkho.make_dataset(tmp_path / "bad.st", mesh, inputs={"f": (0, f[:, :-1])}, targets={"q": (1, q)})
+
+
+def test_known_values_are_exact(tmp_path):
+    x, y = np.meshgrid(np.linspace(0, 1, 5), np.linspace(0, 1, 5))
+    a = np.arange(20)[np.arange(20) % 5 < 4]
+    mesh = dkho.Complex.build(np.c_[x.ravel(), y.ravel()], np.r_[np.c_[a, a + 1, a + 6], np.c_[a, a + 6, a + 5]])
+    random = np.random.default_rng(1)
+    wall, f = random.normal(size=10), random.normal(size=(10, 25))
+    rim = np.flatnonzero(mesh.points[:, 0] == 0)
+    u = f**2
+    u[:, rim] = wall[:, None]
+    spec = dict(inputs={"f": (0, f)}, targets={"u": (0, u)}, globals={"wall": wall}, modes=2, classical_seconds=0.5)
+    with pytest.raises(dkho.Error, match="the mesh has no 'rim'"):
+        dkho.make_dataset(tmp_path / "d.st", mesh, known=[{"target": "u", "label": "rim", "global": "wall"}], **spec)
+    labels = [{"name": "rim", "box": {"min": [-1, -1], "max": [0.1, 2]}}]
+    data = dkho.make_dataset(tmp_path / "d.st", mesh, known=[{"target": "u", "label": "rim", "global": "wall"}], labels=labels, **spec)
+    assert dkho.check_dataset(data.path)["errors"] == []
+    run = dkho.train(data.path, tmp_path / "r", options={"h": 4, "layers": 1}, epochs=1, threads=1)
+    new = random.normal(size=3)
+    predicted = run.model().predict({"f": f[:3], "wall": new})
+    assert (predicted[:, rim, 0] == new[:, None].astype(np.float32)).all()
+    assert run.compare(threads=1)["cost"]["classical"]["seconds_per_sample"] == 0.5
