@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const problem *const list[] = {&problem_darcy,    &problem_torus,      &problem_cavity,     &problem_heat,
-                                      &problem_reaction, &problem_lamination, &problem_ironloss,   &problem_wells,
-                                      &problem_flow,     &problem_waves,      &problem_elasticity, &problem_maxwell};
+static const problem *const list[] = {
+    &problem_darcy,      &problem_torus,    &problem_cavity,        &problem_heat, &problem_reaction,
+    &problem_lamination, &problem_ironloss, &problem_wells,         &problem_flow, &problem_waves,
+    &problem_elasticity, &problem_maxwell,  &problem_magnetostatics};
 enum { COUNT = sizeof list / sizeof *list };
 
 int problem_count(void) {

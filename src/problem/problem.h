@@ -165,7 +165,8 @@ dkho_status problem_fill(const problem *p, const problem_state *s, const cx *c, 
 void problem_fill_holes(const cx *c, int holes, double *out);
 
 extern const problem problem_darcy, problem_torus, problem_cavity, problem_heat, problem_reaction, problem_lamination,
-    problem_ironloss, problem_wells, problem_flow, problem_waves, problem_elasticity, problem_maxwell;
+    problem_ironloss, problem_wells, problem_flow, problem_waves, problem_elasticity, problem_maxwell,
+    problem_magnetostatics;
 int problem_count(void);
 const problem *problem_at(int i);
 const problem *problem_named(const char *name); /* NULL: there is none */
