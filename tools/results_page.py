@@ -17,7 +17,8 @@ SOURCE names a value, FILE:PATH, optionally followed by % (times 100) or by one 
                                        a baseline, paper:darcy.q.GNO (F).rel_l2 a row of the paper
     muon:darcy.q.ms, .classical_ms, .minutes, .late_fall, .epochs, .parameters, .val_rel_l2
     muon:darcy.phase.dice              population mean; darcy.phase.zero_diagonal.dice; darcy.pair: inconsistency of q and w
-    faster:torus C0.muon lr 1e-2       validation error of a study's setting at equal steps; with .time at equal time
+    faster:torus C0.muon lr 1e-2       validation error of a study's setting at equal steps; with .time at equal time; test error, mean of
+                                       the seeds, where the study is of the test split
     speed:a.b.c                        a path through any other file of results/
 
 In README.md, docs/RESULTS.md and docs/SPEED.md a decimal number or percentage outside code and generated blocks must have a source:
@@ -120,9 +121,13 @@ def set_value(data, path):
     return row_value(row_of(target, path[2] if len(path) > 3 else "full"), path[-1])
 
 
+def study_error(study):
+    return "test_rel_l2" if study.get("split") == "test" else "val_rel_l2"
+
+
 def study_value(data, path):
     row = next(r for r in data["rows"] if r["case"] == path[0] and r["name"] == path[1])
-    return row[path[2] if len(path) > 2 else "steps"]["val_rel_l2"]
+    return row[path[2] if len(path) > 2 else "steps"][study_error(data["study"])]
 
 
 def plain_value(data, path):
@@ -317,22 +322,33 @@ def phase_table(results, problem):
 
 
 def study_table(data):
-    """Validation error of every setting, at equal steps and at equal time, beside the reference setting."""
+    """Error of every setting, at equal steps and at equal time, beside the reference setting."""
     study, out = data["study"], []
-    first = study.get("reference", "paper")
+    first, error = study.get("reference", "paper"), study_error(study)
     for case in dict.fromkeys(r["case"] for r in data["rows"]):
-        mine = [r for r in data["rows"] if r["case"] == case]
-        reference, rows = next(r for r in mine if r["name"] == first), []
+        mine = [r for r in data["rows"] if r["case"] == case and (error == "val_rel_l2" or "steps" in r)]
+        reference, rows = next((r for r in mine if r["name"] == first), {}), []
         for r in mine:
             cells = [r["name"]]
             for answer in ("steps", "time"):
-                here, there = (x.get(answer, {}).get("val_rel_l2") for x in (r, reference))
+                here, there = r.get(answer, {}).get(error), reference.get(answer, reference.get("steps", {})).get(error)
                 cells += [show(here), f"{100 * (here / there - 1):+.1f} %" if here and there else "–"]
             last = r.get("time") or r.get("steps") or {}
-            rows.append(cells + [last.get("steps", "–"), f"{last['seconds']:.0f}" if last else "–"])
-        out += [f"**{case}**", ""] + table(["setting", "equal steps", f"against {first}", "equal time", f"against {first}", "steps", "seconds"],
-                                          rows) + [""]
+            seconds = last.get("processor_seconds", last.get("seconds"))
+            cells += [last.get("steps", "–"), f"{seconds:.0f}" if seconds else "–"]
+            rows.append(cells + [r.get("steps", {}).get("seeds", "–")] * (error == "test_rel_l2"))
+        head = ["setting", "equal steps", f"against {first}", "equal time", f"against {first}", "steps", "seconds"]
+        if mine:
+            out += [f"**{case}**", ""] + table(head + ["seeds"] * (error == "test_rel_l2"), rows) + [""]
     return out
+
+
+def study_text(study):
+    own = study_error(study) == "test_rel_l2"
+    return (f"{'Test' if own else 'Validation'} RelL2 after {study['steps']} steps of batch {study['batch']} (unless another "
+            f"{'number' if own else 'batch'} is named) on {study['train_samples']} training samples, {study['resolution']} resolution, " +
+            ("mean of the seeds. Equal time means the reference's processor time, in whole epochs; steps and seconds are those of the last run "
+             "named in a row." if own else f"seed {study['seed']}. Equal time means equally many samples seen."))
 
 
 def all_tables(results):
@@ -357,9 +373,7 @@ def all_tables(results):
         out += ["", f"### {problem}: phase diagnostic", ""] + phase_table(results, problem)
     for s in results.page["studies"]:
         study = results.files[s["file"]]["study"]
-        out += ["", f"## {s['title']}", "", f"Validation RelL2 after {study['steps']} steps of batch {study['batch']} (unless another batch is named) on "
-                f"{study['train_samples']} training samples, {study['resolution']} resolution, seed {study['seed']}. Equal time means equally many "
-                "samples seen.", ""] + study_table(results.files[s["file"]])
+        out += ["", f"## {s['title']}", "", study_text(study), ""] + study_table(results.files[s["file"]])
     return "\n".join(out).rstrip() + "\n"
 
 
