@@ -63,6 +63,9 @@ static dkho_status engine_build(engine *e) {
     e->lane[i].index = i;
   }
   if (e->mode != ENGINE_TRAIN) return DKHO_OK;
+  if (!ARENA_NEW(&e->mem, e->inner, p->inner_size)) return DKHO_E_MEMORY;
+  for (var v = 0; v < e->t->vars; v++)
+    if (p->inner[v]) e->shared.grad[v] = e->inner + p->grad_at[v];
   TRY(sum_tree_create(&e->sum, p->slab_size, ENGINE_ROUND));
   return engine_add_slabs(e, ENGINE_ROUND);
 }
@@ -189,7 +192,7 @@ void engine_backward(const engine *e, const lane *l, int first, int last) {
 void engine_aim(const engine *e, const lane *l, real *slab) {
   const tape *t = e->t;
   for (var v = 0; v < t->vars; v++) {
-    if (!e->plan.grad[v] || t->var[v].level != LEVEL_STEP) continue;
+    if (!e->plan.grad[v] || t->var[v].level != LEVEL_STEP || e->plan.inner[v]) continue;
     l->grad[v] = slab + (t->var[v].kind == VAR_PARAM ? t->p->list[t->var[v].param].offset - e->plan.first_param
                                                      : e->plan.grad_at[v]);
   }
@@ -226,6 +229,7 @@ static dkho_status sample_task(void *ctx, size_t task, int worker) {
 
 static void step_backward(engine *e, real *slab) {
   engine_aim(e, &e->shared, slab);
+  memset(e->inner, 0, (size_t)e->plan.inner_size * sizeof *e->inner);
   for (int s = e->plan.step_ops - 1; s >= 0; s--) {
     const row_run alone = step_run(e, s);
     run_ops_backward(e, &alone, &e->shared);

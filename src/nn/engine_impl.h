@@ -18,6 +18,7 @@ struct engine {
   lane shared;   /* STEP level */
   int64_t slabs; /* gradient slabs, one per sample in flight */
   real *slab;    /* slabs × plan.slab_size */
+  real *inner;   /* plan.inner_size: cotangents between step operations */
   double *lost;  /* slabs: the losses */
   uint8_t *bad;  /* slabs: the gradient is not finite */
   sum_tree *sum; /* of slabs and losses */
@@ -47,7 +48,7 @@ void engine_forward(const engine *e, const lane *l, int first, int last);
 void engine_backward(const engine *e, const lane *l, int first, int last);
 /* Clears the cotangents that get their first contribution in this run and are not written by it. */
 void engine_clear(const engine *e, const row_run *r, const lane *l);
-/* Points the cotangents of parameters and STEP values at a slab. */
+/* Points the cotangents of parameters and of STEP values that samples read at a slab. */
 void engine_aim(const engine *e, const lane *l, real *slab);
 /* Notes the loss of the i-th sample of the round, which must be finite, and sets g_loss = weight. */
 dkho_status engine_take_loss(gradient_job *j, const lane *l, int64_t i);

@@ -13,12 +13,12 @@ static int64_t padded(const tape_var *v) {
 static dkho_status take_arrays(plan *p, const tape *t) {
   if (!ARENA_NEW(&p->mem, p->step_op, t->ops) || !ARENA_NEW(&p->mem, p->sample_op, t->ops) ||
       !ARENA_NEW(&p->mem, p->back_op, t->ops) || !ARENA_NEW(&p->mem, p->need, t->vars) ||
-      !ARENA_NEW(&p->mem, p->grad, t->vars) || !ARENA_NEW(&p->mem, p->value_at, t->vars) ||
-      !ARENA_NEW(&p->mem, p->grad_at, t->vars) || !ARENA_NEW(&p->mem, p->first, t->vars) ||
-      !ARENA_NEW(&p->mem, p->value_local, t->vars) || !ARENA_NEW(&p->mem, p->grad_local, t->vars) ||
-      !ARENA_NEW(&p->mem, p->run, t->ops) || !ARENA_NEW(&p->mem, p->barrier, t->ops) ||
-      !ARENA_NEW(&p->mem, p->run_of, t->ops) || !ARENA_NEW(&p->mem, p->scratch_at, t->ops) ||
-      !ARENA_NEW(&p->mem, p->fresh, t->ops))
+      !ARENA_NEW(&p->mem, p->grad, t->vars) || !ARENA_NEW(&p->mem, p->inner, t->vars) ||
+      !ARENA_NEW(&p->mem, p->value_at, t->vars) || !ARENA_NEW(&p->mem, p->grad_at, t->vars) ||
+      !ARENA_NEW(&p->mem, p->first, t->vars) || !ARENA_NEW(&p->mem, p->value_local, t->vars) ||
+      !ARENA_NEW(&p->mem, p->grad_local, t->vars) || !ARENA_NEW(&p->mem, p->run, t->ops) ||
+      !ARENA_NEW(&p->mem, p->barrier, t->ops) || !ARENA_NEW(&p->mem, p->run_of, t->ops) ||
+      !ARENA_NEW(&p->mem, p->scratch_at, t->ops) || !ARENA_NEW(&p->mem, p->fresh, t->ops))
     return DKHO_E_MEMORY;
   for (var v = 0; v < t->vars; v++)
     p->first[v] = -1, p->value_at[v] = p->grad_at[v] = p->value_local[v] = p->grad_local[v] = -1;
@@ -72,9 +72,23 @@ static void span_params(plan *p, const tape *t) {
   if (p->last_param == 0) p->first_param = 0;
 }
 
-/* Values of step operations side by side, their gradients behind the parameters' in every slab: both live for the whole step. */
+/* What step operations make and sample operations do not read gets its cotangent once, after the samples. */
+static void find_inner(plan *p, const tape *t) {
+  for (int s = 0; s < p->step_ops; s++) {
+    const op *o = &t->op[p->step_op[s]];
+    for (int j = 0; j < o->outs; j++) p->inner[o->out[j]] = p->grad[o->out[j]];
+  }
+  for (int s = 0; s < p->sample_ops; s++) {
+    const op *o = &t->op[p->sample_op[s]];
+    for (int j = 0; j < o->ins; j++) p->inner[o->in[j]] = 0;
+  }
+}
+
+/* Values of step operations side by side, both these and their cotangents live for the whole step: behind the parameters' in every slab
+ * where samples contribute, else in one buffer. */
 static void place_steps(plan *p, const tape *t) {
   span_params(p, t);
+  find_inner(p, t);
   p->slab_size = p->last_param - p->first_param;
   for (int s = 0; s < p->step_ops; s++) {
     const op *o = &t->op[p->step_op[s]];
@@ -83,8 +97,9 @@ static void place_steps(plan *p, const tape *t) {
       p->value_at[v] = p->step_size;
       p->step_size += padded(&t->var[v]);
       if (!p->grad[v]) continue;
-      p->grad_at[v] = p->slab_size;
-      p->slab_size += padded(&t->var[v]);
+      int64_t *size = p->inner[v] ? &p->inner_size : &p->slab_size;
+      p->grad_at[v] = *size;
+      *size += padded(&t->var[v]);
     }
     int64_t blocks = o->rows ? row_blocks(o->rows) : o->blocks;
     if (p->step_partial < o->partial * blocks) p->step_partial = o->partial * blocks;

@@ -23,8 +23,10 @@ typedef struct plan {
   int *run_of;          /* t->ops: run of a sample operation, -1: none */
   uint8_t *back_op;     /* t->ops: some input wants a cotangent */
   uint8_t *need, *grad; /* t->vars: a root depends on it; it has a cotangent */
+  uint8_t *inner;       /* t->vars: a STEP value whose cotangent no sample contributes to */
   int64_t *value_at;    /* t->vars: offset of a VALUE or INPUT in the step buffer or the lane, -1: none */
-  int64_t *grad_at;     /* t->vars: offset of the cotangent in the gradient slab (STEP) or the lane (SAMPLE), -1 */
+  int64_t *
+      grad_at; /* t->vars: offset of the cotangent in the gradient slab (STEP), in the inner buffer or the lane (SAMPLE), -1 */
   int64_t *value_local, *grad_local; /* t->vars: offset in the chunk memory of a lane, -1: not there */
   int64_t *scratch_at;               /* t->ops: offset in the scratch of a lane */
   int *first;                        /* t->vars: operation whose backward contributes first, -1: none */
@@ -32,7 +34,8 @@ typedef struct plan {
       *fresh; /* t->ops: inputs of which it writes the cotangent, being first; otherwise the first finds it cleared */
   int64_t step_size, lane_size, local_size, scratch_size;
   int64_t first_param, last_param;  /* the part of the table's slab that parameters of the tape span */
-  int64_t slab_size;                /* cotangents of that part, then of STEP values */
+  int64_t slab_size;                /* cotangents of that part, then of the STEP values that samples read */
+  int64_t inner_size;               /* cotangents of the other STEP values, once for all samples */
   int64_t step_partial;             /* partial sums of all blocks, step operations */
   int64_t partial_one, partial_all; /* of one block, of all blocks, sample operations */
   arena mem;
