@@ -218,7 +218,8 @@ def dkho_turn(options, problem, size, work, turn):
         run = os.path.join(work, f"run-{problem}-{size}-{turn}-{samples}")
         return usage_of([options.dkho, "train", "--data", os.path.join(work, f"{problem}-data.st"), which, size, "--epochs", "1",
                          "--batch", "16", "--optimizer", "adamw", "--train-samples", str(samples), "--threads",
-                         str(options.threads), "-o", run, "--quiet"])
+                         str(options.threads), "-o", run, "--quiet"]
+                        + [a for k, v in OPTIONS.get(size, {}).items() for a in ("--set", f"{k}={v}")])
 
     mb, seconds = train(16)
     if options.cpu:  # what 48 more samples take: three more steps of one epoch

@@ -439,6 +439,16 @@ def pytorch(results):
     return table(["machine", "what", "Darcy", "torus", "cavity", "turns"], rows)
 
 
+def baselines(results):
+    """Training of the other models, ours against their PyTorch twins."""
+    rows = []
+    for name, r in results.files["speed"]["baselines"]["torus"].items():
+        times = [f"{r['pytorch_ms']:.1f} / {r['ms']:.1f}", f"{r['pytorch_ms'] / r['ms']:.1f}"] if "pytorch_ms" in r else ["–", "–"]
+        room = [f"{r['pytorch_mb']:.0f} / {r['mb']:.0f}", f"{r['pytorch_mb'] / r['mb']:.1f}"] if "pytorch_mb" in r else ["–", "–"]
+        rows.append([name] + times + room + [f"{100 * r['share']:.0f} %" if r["share"] > 0.05 else f"{100 * r['share']:.1f} %"])
+    return table(["model", "ms per sample: PyTorch / ours", "ratio", "MB: PyTorch / ours", "ratio", "share of peak"], rows)
+
+
 ORDERS = {"encoding": ("Σ N_k d_k h + N h²", "N h"), "conditioning maps, one evaluation": ("N h c", "N c"),
           "relation feedback, one substep": ("(E + N) c", "N c"), "content update, one layer": ("N h² + N h c", "N h"),
           "output projection and synthesis": ("N_q b r", "N_q b")}
@@ -464,7 +474,7 @@ def operations(results):
         ["size", "operation", "work, order", "nanoseconds", "multiply-adds", "storage, order", "bytes written"], rows)
 
 
-BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "headline": headline, "ablations": ablations, "example": example, "demo": demo,
+BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "baselines": baselines, "headline": headline, "ablations": ablations, "example": example, "demo": demo,
           "tutorial": tutorial}
 
 
