@@ -420,7 +420,7 @@ static dkho_status end_epoch(trainer *t) {
   lr *= lr_warmup(t->epoch * steps, t->cfg->warmup);
   dkho_status s = evaluator_rel_l2(t->evaluator, selected(t), t->vals, t->val, &error);
   if (s == DKHO_E_NONFINITE && t->cfg->skip_nonfinite)
-    error = NAN;
+    error = NAN, s = DKHO_OK;
   else if (s != DKHO_OK)
     return s == DKHO_E_NONFINITE
                ? fail_prefix(s, "%s: the validation error after epoch %lld", t->dir, (long long)t->epoch + 1)
