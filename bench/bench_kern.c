@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum { W = KERN_LANES, BLOCK = 4 };
@@ -225,7 +226,7 @@ static int ascending(const void *a, const void *b) {
 
 /* The first rank looks at the clock for all. */
 static int go_on(int rounds, double passed, const options *o) {
-  int more = rounds < 64 && (rounds < 4 || passed < o->seconds);
+  int more = rounds < 64 && (rounds < 2 || passed < o->seconds);
   check(comm_broadcast(comm_world(), 0, &more, sizeof more));
   return more;
 }
@@ -261,6 +262,17 @@ static double time_steps(fused *f, fused_team *t, pool *p, network *n, const opt
   return 1e3 * spent[1 + (rounds - 1) / 2] / o->batch;
 }
 
+/* The largest, or the sum, of what the ranks have. */
+static double over_ranks(double mine, int sum) {
+  double all[256] = {0}, result = 0;
+  comm *c = comm_world();
+  if (c->size > 256) return mine;
+  all[c->rank] = mine;
+  check(comm_sum(c, all, (size_t)c->size));
+  for (int r = 0; r < c->size; r++) result = sum ? result + all[r] : all[r] > result ? all[r] : result;
+  return result;
+}
+
 static void bench_network(const kern *k, const options *o, pool *p, double peak) {
   cx *c;
   network n = {.params = 0};
@@ -278,14 +290,16 @@ static void bench_network(const kern *k, const options *o, pool *p, double peak)
   size_t before = mem_live_bytes();
   check(fused_create(&f, k, &n.s, &m, (const real *const *)n.fixed));
   n.f = f;
-  size_t built = mem_live_bytes();
+  double simplices = (double)(c->n[0] + c->n[1] + c->n[2]), built = (double)(mem_live_bytes() - before);
+  for (int d = 0; d < 3; d++) mem_free(n.fixed[d]);
+  cx_free(c);
+  before = mem_live_bytes();
   check(fused_team_create(&t, f, p, o->batch));
-  double simplices = (double)(c->n[0] + c->n[1] + c->n[2]);
+  double active = (double)(mem_live_bytes() - before), most[2] = {over_ranks(built, 0), over_ranks(active, 0)};
   if (!quiet)
     printf(
-        "  %.0f simplices, %d ranks: %.1f MB of lists and inputs, %.1f MB of activations on the first (%.0f bytes a simplex)\n",
-        simplices, how.ranks->size, 1e-6 * (double)(built - before), 1e-6 * (double)(mem_live_bytes() - built),
-        (double)(mem_live_bytes() - built) / simplices);
+        "  %.0f simplices, %d ranks: on one at most %.1f MB of lists and inputs, %.1f MB of activations (%.1f bytes a simplex)\n",
+        simplices, how.ranks->size, 1e-6 * most[0], 1e-6 * most[1], most[1] / simplices);
   double work[2] = {fused_work_step(f), fused_work_forward(f)}, best;
   for (int i = 0; i < (o->train_only ? 1 : 2); i++) {
     double ms = time_steps(f, t, p, &n, o, i == 0, &best);
@@ -301,9 +315,12 @@ static void bench_network(const kern *k, const options *o, pool *p, double peak)
            1e-3 * (double)bytes, waited);
   fused_team_free(t);
   fused_free(f);
-  for (int d = 0; d < 3; d++) mem_free(n.fixed[d]), mem_free(n.varying[d]);
+  for (int d = 0; d < 3; d++) mem_free(n.varying[d]);
   mem_free(n.theta), mem_free(n.global);
-  cx_free(c);
+  struct rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  double resident = over_ranks((double)used.ru_maxrss, 1);
+  if (!quiet) printf("  peak of memory, all ranks: %.2f GB\n", 1e-6 * resident);
 }
 
 int main(int argc, char **argv) {
