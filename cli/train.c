@@ -13,7 +13,8 @@ const verb verb_train = {
     "Trains a model (default: the Dynamic Kuramoto-Hodge Operator) for one target of a data set, with the settings the data\n"
     "set recommends (the paper's, for its benchmarks). RUN becomes a directory with config.json, metrics.csv, last.st (checkpoint), best.st\n"
     "(the selected model) and result.json. Ctrl-C and SIGTERM write a checkpoint and stop (the latter with exit status 75);\n"
-    "--resume continues bit-identically. Under mpirun or srun the ranks share the samples of every batch, to the same bits.\n\n"
+    "--resume continues bit-identically. Under mpirun or srun the ranks share the samples of every batch, to the same bits;\n"
+    "with --parts P, P ranks also share the mesh of each sample, for meshes that are too large for one (dkho without exchange and spectral).\n\n"
     "  dkho train --data darcy.st --target 1 --size small -o runs/flux\n"
     "  dkho train --resume runs/flux\n"
     "  mpirun -n 8 dkho train --data darcy.st --target 1 --threads 1 -o runs/eight\n"
@@ -42,7 +43,7 @@ static int add_option(opt_list *set, const char *key, const char *value, char te
 static int run_train(int argc, char **argv) {
   dkho_train_options o;
   dkho_train_defaults(&o);
-  const char *data = NULL, *out = NULL, *resume = NULL;
+  const char *data = NULL, *out = NULL, *resume = NULL, *parts = NULL;
   const char *h = NULL, *c = NULL, *layers = NULL, *substeps = NULL, *tau_range = NULL, *lag_scale = NULL,
              *start = NULL;
   opt_list set = {0};
@@ -83,6 +84,8 @@ static int run_train(int argc, char **argv) {
       {"--lag-scale", OPT_TEXT, &lag_scale, "X", "short for --set lag_scale=X"},
       {"--skip-nonfinite", OPT_FLAG, &o.skip_nonfinite, NULL, "skip a non-finite step instead of stopping"},
       {"--tensorboard", OPT_FLAG, &o.tensorboard, NULL, "also write a TensorBoard event file into the run"},
+      {"--parts", OPT_TEXT, &parts, "P",
+       "ranks that share one mesh, a divisor of their number (default 1, or DKHO_PARTS)"},
       {"--checkpoint-seconds", OPT_REAL, &o.checkpoint_seconds, "X",
        "time between checkpoints within an epoch (default 60)"},
       {0},
@@ -95,7 +98,7 @@ static int run_train(int argc, char **argv) {
   if (nargs) return misuse(&verb_train, "unexpected argument '%s'", args[0]);
   if (resume ? out != NULL : !data || !out)
     return misuse(&verb_train, "expected --data FILE and -o RUN, or --resume RUN");
-  static const char *const resumes[] = {"--resume", "--data", "--checkpoint-seconds", NULL};
+  static const char *const resumes[] = {"--resume", "--data", "--parts", "--checkpoint-seconds", NULL};
   if (resume && (s = only(&verb_train, opts, &shared, "a run that is resumed keeps its own settings", resumes)))
     return s;
   const char *const key[] = {"h", "c", "layers", "substeps", "tau_range", "lag_scale", "start"};
@@ -109,6 +112,7 @@ static int run_train(int argc, char **argv) {
       (s = whole(&verb_train, "--warmup", warmup, INT32_MAX, &o.warmup)) ||
       (modes >= 0 && (s = whole(&verb_train, "--modes", modes, 4096, &o.modes))))
     return s;
+  if (parts) setenv("DKHO_PARTS", parts, 1);
   o.seed = (uint64_t)shared.seed;
   o.threads = (int)shared.threads;
   o.stop = stop_asked;

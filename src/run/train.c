@@ -6,6 +6,8 @@
  * Whatever can fail on one rank alone is agreed upon before all go on: after every step, every epoch, every part of setting up. */
 #include "run/train.h"
 
+#include "mesh/exchange.h"
+
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/seal.h"
@@ -44,7 +46,9 @@ typedef struct trainer {
   neural_operator *o;
   optim *opt;
   pool *threads;
-  comm *ranks;
+  comm *ranks;      /* all of the job */
+  comm *groups;     /* those that share the samples of a batch: all, or one of every group that shares a mesh */
+  mesh_share share; /* the group of this rank, if there are any */
   runner *run;
   evaluator *evaluator;
   real *gradient;
@@ -315,8 +319,8 @@ static int64_t complexes_of(trainer *t, int64_t at, int64_t count) {
 /* Several complexes: the samples of one go together, on one rank; complexes, in ascending order, are the leaves of the sum. */
 static dkho_status add_complexes(trainer *t, int64_t at, int64_t count, int64_t leaves) {
   const sum_piece piece = {t->part, t->o->p->size, t->o->p->size};
-  int64_t leaf = 0, first = sum_tree_first(leaves, t->ranks->size, t->ranks->rank),
-          end = sum_tree_first(leaves, t->ranks->size, t->ranks->rank + 1);
+  int64_t leaf = 0, first = sum_tree_first(leaves, t->groups->size, t->groups->rank),
+          end = sum_tree_first(leaves, t->groups->size, t->groups->rank + 1);
   for (int complex = 0, next; complex >= 0; complex = next) {
     int64_t n = collect_samples(t, at, count, complex, &next);
     if (!n || leaf++ < first || leaf > end) continue;
@@ -335,9 +339,9 @@ static dkho_status batch_gradient(trainer *t, int64_t at, double *mean) {
   real *total;
   memset(t->gradient, 0, (size_t)size * sizeof *t->gradient);
   if (t->o->complexes == 1)
-    return complex_gradient(t, 0, collect_samples(t, at, count, 0, &next), count, t->ranks, mean, t->gradient);
+    return complex_gradient(t, 0, collect_samples(t, at, count, 0, &next), count, t->groups, mean, t->gradient);
   int64_t leaves = complexes_of(t, at, count);
-  sum_tree_open(t->sum, t->ranks, leaves);
+  sum_tree_open(t->sum, t->groups, leaves);
   TRY(sum_tree_total(t->sum, add_complexes(t, at, count, leaves), &total, mean));
   memcpy(t->gradient, total, (size_t)size * sizeof *t->gradient);
   return DKHO_OK;
@@ -348,8 +352,8 @@ static void announce(const trainer *t, int64_t at) {
   if (at >= t->trains) return;
   int64_t count = batch_at(t, at), first = 0, end = count;
   if (t->o->complexes == 1)
-    first = sum_tree_first(count, t->ranks->size, t->ranks->rank),
-    end = sum_tree_first(count, t->ranks->size, t->ranks->rank + 1);
+    first = sum_tree_first(count, t->groups->size, t->groups->rank),
+    end = sum_tree_first(count, t->groups->size, t->groups->rank + 1);
   for (int64_t i = at + first; i < at + end; i++) dataset_prefetch(t->d, t->o->target, t->train[t->order[i]]);
 }
 
@@ -467,9 +471,10 @@ static dkho_status write_result(trainer *t) {
   score_result found = {0};
   if (!t->best_epoch) return fail(DKHO_E_NONFINITE, "%s: no epoch had a finite validation error", t->dir);
   dkho_status s = operator_load(&best, in_dir(t, "best.st", path), NULL);
+  if (s == DKHO_OK) best->share = t->o->share;
   if (s == DKHO_OK) s = evaluator_create(&j, best, t->d, t->threads);
   s = comm_agree(t->ranks, s);
-  if (s == DKHO_OK) j->ranks = t->ranks;
+  if (s == DKHO_OK) j->ranks = t->groups;
   if (s == DKHO_OK && count) s = evaluator_metrics(j, best->value, t->cfg->metrics, count, test, &found, NULL);
   if (s == DKHO_OK && leads(t)) {
     const char *problem = dataset_info(t->d)->problem;
@@ -506,8 +511,8 @@ static dkho_status pick_samples(trainer *t) {
 
 /* This rank's share of a split. */
 static dkho_status prove_share(const trainer *t, int64_t count, const int64_t *sample) {
-  int64_t first = sum_tree_first(count, t->ranks->size, t->ranks->rank);
-  int64_t end = sum_tree_first(count, t->ranks->size, t->ranks->rank + 1);
+  int64_t first = sum_tree_first(count, t->groups->size, t->groups->rank);
+  int64_t end = sum_tree_first(count, t->groups->size, t->groups->rank + 1);
   return dataset_prove(t->d, t->o->target, end - first, sample + first);
 }
 
@@ -541,10 +546,26 @@ static dkho_status check_metrics(const trainer *t) {
   return DKHO_OK;
 }
 
+/* With P parts, ranks gP … gP + P-1 have a mesh together, and those with the same place in their groups share the samples. */
+static dkho_status form_groups(trainer *t) {
+  int parts = t->host->parts, rank = t->ranks->rank;
+  if (parts <= 1) return DKHO_OK;
+  if (t->ranks->size % parts)
+    return fail(DKHO_E_INPUT, "parts: found %d, expected a divisor of the number of ranks, %d (mpirun -n)", parts,
+                t->ranks->size);
+  TRY(comm_split(t->ranks, rank / parts, rank, &t->share.ranks));
+  dkho_status s = comm_split(t->ranks, rank % parts, rank, &t->groups);
+  if (s == DKHO_OK) return s;
+  comm_free(t->share.ranks);
+  t->share.ranks = NULL;
+  return s;
+}
+
 static dkho_status prepare_trainer(trainer *t) {
   TRY(pick_samples(t));
   TRY(pool_create(&t->threads, t->host->threads));
   TRY(operator_create(&t->o, t->d, &t->cfg->request));
+  if (t->share.ranks) t->o->share = &t->share;
   TRY(check_metrics(t));
   TRY(prove_samples(t));
   optim_config oc = optim_defaults(t->cfg->optimizer);
@@ -555,7 +576,7 @@ static dkho_status prepare_trainer(trainer *t) {
     return DKHO_E_MEMORY;
   TRY(runner_create(&t->run, t->o, ENGINE_TRAIN, t->threads));
   TRY(evaluator_create(&t->evaluator, t->o, t->d, t->threads));
-  t->evaluator->ranks = t->ranks;
+  t->evaluator->ranks = t->groups;
   if (t->o->complexes > 1) {
     TRY(sum_tree_create(&t->sum, t->o->p->size, 1));
     TRY(params_slab(t->o->p, &t->part));
@@ -572,6 +593,7 @@ static void dispose(trainer *t) {
   mem_free(t->part);
   sum_tree_free(t->sum);
   pool_free(t->threads);
+  if (t->share.ranks) comm_free(t->share.ranks), comm_free(t->groups);
   arena_free(&t->mem);
   lock_release(&t->owned);
 }
@@ -590,8 +612,10 @@ static dkho_status open_run(trainer *t, int resume) {
 
 static dkho_status go(const dataset *d, const run_config *cfg, const char *run, const train_host *host, int resume) {
   trainer t = {.d = d, .cfg = cfg, .host = host, .dir = run, .best = NAN, .ranks = comm_world()};
+  t.groups = t.ranks;
   t.started = t.saved = clock_now();
   dkho_status s = comm_agree(t.ranks, resume && leads(&t) ? own_directory(&t) : DKHO_OK);
+  if (s == DKHO_OK) s = form_groups(&t);
   if (s == DKHO_OK) s = comm_agree(t.ranks, prepare_trainer(&t));
   if (s == DKHO_OK) s = same_everywhere(&t);
   if (s == DKHO_OK) s = open_run(&t, resume);

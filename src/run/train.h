@@ -13,6 +13,7 @@ typedef struct train_host {
   double checkpoint_seconds;
   int (*stop)(void *user);
   void *stop_user;
+  int parts; /* ranks that share a mesh; 0: 1 */
 } train_host;
 
 /* A new directory `run`; config is written to it. */

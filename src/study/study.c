@@ -186,7 +186,7 @@ static dkho_status announce_time(study *s) {
 
 /* Begins the run, or goes on with what there is of it. */
 static dkho_status train_one(const study *s, const study_run *r, const dkho_train_options *o) {
-  train_host host = {o->threads, 60, o->stop, o->stop_user};
+  train_host host = {o->threads, 60, o->stop, o->stop_user, 1};
   run_config cfg = {0};
   char path[PATH_LIMIT];
   snprintf(path, sizeof path, "%.*s/config.json", PATH_LIMIT - 64, r->dir);
