@@ -318,12 +318,42 @@ static void failing_allocations_leave_nothing(void **state) {
   csr_free(&a);
 }
 
+/* E = ⅔|x|^{3/2}: the full step goes from x to -x, where the energy is the same. Whoever takes it goes back and forth for ever; half of it
+ * is the minimum. */
+static void cycle_residual(void *ctx, const double *x, double *energy, double *f) {
+  (void)ctx;
+  *energy = 2. / 3 * pow(fabs(*x), 1.5);
+  *f = copysign(sqrt(fabs(*x)), *x);
+}
+
+static dkho_status cycle_step(void *ctx, const double *x, const double *f, double *step) {
+  (void)ctx;
+  *step = *f * 2 * sqrt(fabs(*x));
+  return DKHO_OK;
+}
+
+static void newton_descends(void **state) {
+  (void)state;
+  newton_problem p = {.n = 1, .tolerance = 1e-12, .convex = 1, .residual = cycle_residual, .step = cycle_step};
+  for (double start = -4; start < 5; start += 8) {
+    double x = start, room[4];
+    newton_report r;
+    assert_ok(newton_solve(&p, &x, room, &r));
+    assert_true(x == 0 && r.steps == 1);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(lu_solves),           cmocka_unit_test(lu_pivots),
-      cmocka_unit_test(factors_forget),      cmocka_unit_test(bad_matrices_are_refused),
-      cmocka_unit_test(newton_is_quadratic), cmocka_unit_test(line_search_saves),
-      cmocka_unit_test(failures_are_named),  cmocka_unit_test(failing_allocations_leave_nothing),
+      cmocka_unit_test(lu_solves),
+      cmocka_unit_test(newton_descends),
+      cmocka_unit_test(lu_pivots),
+      cmocka_unit_test(factors_forget),
+      cmocka_unit_test(bad_matrices_are_refused),
+      cmocka_unit_test(newton_is_quadratic),
+      cmocka_unit_test(line_search_saves),
+      cmocka_unit_test(failures_are_named),
+      cmocka_unit_test(failing_allocations_leave_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
