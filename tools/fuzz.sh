@@ -1,12 +1,24 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets (clang, preset fuzz) and runs each for some seconds, starting from the seeds committed in
 # tests/fuzz/corpus/NAME. New inputs go to build/fuzz/corpus/NAME, an input that crashes to build/fuzz/crash-NAME-*;
-# the first crash, leak or hang ends the run with status 1. Usage: tools/fuzz.sh [SECONDS [NAME...]]   (NAME: st, ...)
+# the first crash, leak, hang or greed (tests/fuzz/fuzz.h) ends the run with status 1. What was run is added to FUZZ_LOG (default
+# build/fuzz/runs.csv: date, commit, target, executions, seconds, inputs in the corpus). Usage: tools/fuzz.sh [SECONDS [NAME...]]
+#   tools/fuzz.sh --minimise [NAME...]   replaces the committed seeds by the fewest found inputs that reach the same code, at most 64 KB a target
+#   tools/fuzz.sh --total                executions of each target in FUZZ_LOG
 set -euo pipefail
 cd "$(dirname "$0")/.."
-seconds=${1:-60}
-[ $# -eq 0 ] || shift
+log=${FUZZ_LOG:-build/fuzz/runs.csv} build=build/fuzz
+mode=run seconds=60
+case ${1:-} in
+  --minimise|--total) mode=${1#--}; shift ;;
+  '') ;;
+  *) seconds=$1; shift ;;
+esac
 [[ $seconds =~ ^[0-9]+$ ]] || { echo "fuzz: SECONDS must be a number, found '$seconds'" >&2; exit 2; }
+if [ $mode = total ]; then
+  awk -F, '{ n[$3] += $4; s[$3] += $5 } END { for (t in n) printf "%-12s %14d runs %8d s\n", t, n[t], s[t] }' "$log" | sort
+  exit
+fi
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
   for source in tests/fuzz/fuzz_*.c; do
@@ -17,20 +29,36 @@ fi
 for name in "${names[@]}"; do
   [ -f "tests/fuzz/fuzz_$name.c" ] || { echo "fuzz: there is no tests/fuzz/fuzz_$name.c" >&2; exit 2; }
 done
-cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz -- "${names[@]/#/fuzz_}" >build/fuzz/build.log 2>&1 || { cat build/fuzz/build.log; exit 1; }
+if [ -z "${FUZZ_BUILT:-}" ]; then
+  cmake --preset fuzz >/dev/null
+  cmake --build --preset fuzz -- "${names[@]/#/fuzz_}" >$build/build.log 2>&1 || { cat $build/build.log; exit 1; }
+fi
+# the limits of memory and time for a run are in tests/fuzz/fuzz.h; these catch what does not come back, and other libraries' memory
+common=(-timeout=30 -rss_limit_mb=2048 -malloc_limit_mb=192 -max_len=65536 -close_fd_mask=1)
+export OPENBLAS_NUM_THREADS=1
 for name in "${names[@]}"; do
-  found=build/fuzz/corpus/$name seeds=tests/fuzz/corpus/$name options=()
-  mkdir -p "$found"
-  [ -d "$seeds" ] && options+=("$seeds")
+  found=$build/corpus/$name seeds=tests/fuzz/corpus/$name options=("${common[@]}")
+  program=$build/tests/fuzz/fuzz_$name
+  mkdir -p "$found" "$seeds"
+  [ "$name" = cli ] && options+=(-close_fd_mask=3)
+  if [ $mode = minimise ]; then
+    rm -rf "$found.small"; mkdir "$found.small"
+    "$program" "${options[@]}" -merge=1 "$found.small" "$seeds" "$found" >"$build/$name.log" 2>&1 || { tail -n 40 "$build/$name.log"; exit 1; }
+    # smallest first, as many as 64 KB hold
+    rm -f "$seeds"/*
+    find "$found.small" -type f -printf '%s %p\n' | sort -n | awk '{ sum += $1; if (sum > 65536) exit; print $2 }' | xargs -r cp -t "$seeds"
+    echo "fuzz: $name: $(ls "$found.small" | wc -l) inputs, $(ls "$seeds" | wc -l) kept"
+    continue
+  fi
   [ -f "tests/fuzz/$name.dict" ] && options+=("-dict=tests/fuzz/$name.dict")
   echo "fuzz: $name for $seconds s"
-  if ! build/fuzz/tests/fuzz/fuzz_"$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
-       -artifact_prefix="build/fuzz/crash-$name-" -print_final_stats=1 "$found" "${options[@]}" \
-       >"build/fuzz/$name.log" 2>&1; then
-    tail -n 60 "build/fuzz/$name.log"
-    echo "fuzz: $name FAILED; the input is build/fuzz/crash-$name-*" >&2
+  if ! "$program" -max_total_time="$seconds" "${options[@]}" -artifact_prefix="$build/crash-$name-" -print_final_stats=1 "$found" \
+       "$seeds" >"$build/$name.log" 2>&1; then
+    tail -n 60 "$build/$name.log"
+    echo "fuzz: $name FAILED; the input is $build/crash-$name-*" >&2
     exit 1
   fi
-  grep -E '^(#[0-9]+.*DONE|stat::number_of_executed_units)' "build/fuzz/$name.log"
+  runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$name.log")
+  echo "$(date +%F),$(git rev-parse --short HEAD),$name,${runs:-0},$seconds,$(ls "$found" | wc -l)" >>"$log"
+  echo "fuzz: $name: ${runs:-0} runs"
 done

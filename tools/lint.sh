@@ -27,8 +27,8 @@ tidy() {
   configure || return 1
   local stamps=build/lint state file list=()
   mkdir -p "$stamps"
-  state=$(cat .clang-tidy build/release/compile_commands.json include/*.h src/*/*.h cli/*.h 2>/dev/null | sha256sum)
-  for file in src/*/*.c cli/*.c; do
+  state=$(cat .clang-tidy build/release/compile_commands.json include/*.h src/*/*.h src/*/*/*.h cli/*.h 2>/dev/null | sha256sum)
+  for file in src/*/*.c src/model/*/*.c cli/*.c; do
     [ -f "$file" ] || continue
     [ "$(cat "$stamps/${file//\//_}" 2>/dev/null)" = "$state $(sha256sum <"$file")" ] || list+=("$file")
   done

@@ -1,11 +1,8 @@
 /* fuzz_expr.c: whatever the text, a descriptor compiles or is refused with a message, and nothing leaks. The first byte
  * chooses between a row and a summary entry. */
+#include "fuzz.h"
+
 #include "data/features.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const data_field fields[] = {{.name = "u", .role = DATA_INPUT, .channels = 2, .scale = 1},
                                     {.name = "q", .role = DATA_INPUT, .degree = 1, .channels = 1, .scale = 1},
@@ -25,11 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   feat_summary entries[] = {{"all", "value(g)"}, {"own", text}};
   int summary = data[0] >> 7;
   feat_table t = {!summary, 1 + summary, &row, entries};
-  size_t live = mem_live_blocks();
+  fuzz_run run = fuzz_begin(size);
   if (feat_check(&t, 3, (int)(sizeof fields / sizeof *fields), fields) != DKHO_OK &&
       strncmp(dkho_error(), "descriptors: ", 13) != 0)
     abort();
-  if (mem_live_blocks() != live) abort();
+  fuzz_end(&run);
   free(text);
   return 0;
 }

@@ -1,6 +1,7 @@
-/* fuzz_model.c: whatever the bytes, a model loads and predicts or is refused with a message. Packed models are left out: they
+/* fuzz_model.c: whatever the bytes, a model loads and predicts or is refused with a message; saved and loaded again, it is saved to the
+ * same bytes. Packed models are left out: they
  * make a benchmark's mesh, which takes long. */
-#include "fuzz_file.h"
+#include "fuzz_container.h"
 
 static void predict(dkho_model *m) {
   dkho_field_info f;
@@ -22,21 +23,32 @@ static void predict(dkho_model *m) {
   free(in);
 }
 
+static void save_again(const dkho_model *m) {
+  static char first[FUZZ_PATH], second[FUZZ_PATH];
+  dkho_model *again;
+  CHECK(dkho_model_save(m, fuzz_path(first, "first.st"), 1) == DKHO_OK);
+  CHECK(dkho_model_load(&again, first) == DKHO_OK);
+  CHECK(dkho_model_save(again, fuzz_path(second, "second.st"), 1) == DKHO_OK);
+  dkho_model_free(again);
+  CHECK(fuzz_same(first, second));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char packed[] = "dkho.topology";
   if (memmem(data, size, packed, sizeof packed - 1)) return 0;
   char path[32];
   dkho_model *m;
-  size_t live = mem_live_blocks();
+  fuzz_run run = fuzz_begin(size);
   int fd = fuzz_file(data, size, path);
   if (dkho_model_load(&m, path) == DKHO_OK) {
     predict(m);
+    save_again(m);
     dkho_model_free(m);
   } else {
     CHECK(!m);
     fuzz_refused(path);
   }
   close(fd);
-  CHECK(mem_live_blocks() == live);
+  fuzz_end(&run);
   return 0;
 }

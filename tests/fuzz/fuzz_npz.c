@@ -1,17 +1,15 @@
 /* fuzz_npz.c: whatever the bytes, an archive opens or is refused with a message, and so does every array in it. */
-#include "base/mem.h"
+#include "fuzz.h"
+
 #include "data/npz.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  fuzz_run run = fuzz_begin(size);
   npz z;
   double sum = 0;
   if (npz_parse(&z, data, size, "fuzz") != DKHO_OK) {
-    if (strncmp(dkho_error(), "fuzz: ", 6) != 0) abort();
+    fuzz_refused("fuzz: ");
+    fuzz_end(&run);
     return 0;
   }
   for (int i = 0; i < z.members; i++) {
@@ -22,5 +20,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mem_free(room);
   }
   mem_free(z.member);
+  fuzz_end(&run);
   return sum == 42;
 }
