@@ -112,6 +112,6 @@ void print_complex(const json_t *description);
 void print_description(const char *name, char *json);
 
 extern const verb verb_mesh, verb_info, verb_data, verb_train, verb_models, verb_eval, verb_predict, verb_view,
-    verb_plot, verb_phase, verb_reproduce, verb_demo, verb_bench, verb_pack, verb_check, verb_completion;
+    verb_plot, verb_phase, verb_reproduce, verb_demo, verb_sweep, verb_bench, verb_pack, verb_check, verb_completion;
 
 #endif

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const verb *const verbs[] = {&verb_mesh,  &verb_data,  &verb_train,  &verb_eval,      &verb_predict, &verb_view,
-                                    &verb_plot,  &verb_phase, &verb_models, &verb_reproduce, &verb_demo,    &verb_info,
-                                    &verb_bench, &verb_pack,  &verb_check,  &verb_completion};
+static const verb *const verbs[] = {&verb_mesh,  &verb_data,      &verb_train, &verb_eval,   &verb_predict,
+                                    &verb_view,  &verb_plot,      &verb_phase, &verb_models, &verb_reproduce,
+                                    &verb_demo,  &verb_info,      &verb_sweep, &verb_bench,  &verb_pack,
+                                    &verb_check, &verb_completion};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
 const verb *const *all_verbs(int *count) {
@@ -69,7 +70,7 @@ static int help_on_verb(int argc, char **argv) {
 
 /* Whether the ranks of an MPI job do it together. The other verbs are the first rank's alone. */
 static int is_shared(const verb *v) {
-  return v == &verb_train || v == &verb_eval || v == &verb_data;
+  return v == &verb_train || v == &verb_eval || v == &verb_data || v == &verb_sweep;
 }
 
 static int leave_ranks(void) {

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# A sweep trains every combination, as separate trainings would; parts and restarts end with the same table; what is finished stays; wrong specifications are refused by name.
+set -euo pipefail
+dkho=$2/dkho
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cd "$work"
+"$dkho" data darcy --resolution smoke --samples 24 -o data.st --quiet
+cat >s.json <<'S'
+{"data": "data.st", "fixed": {"epochs": 1, "h": 6, "c": 2, "layers": 2, "substeps": 1, "target": "q"},
+ "over": {"target": ["p", "q"], "seed": [1, 2]}}
+S
+"$dkho" sweep s.json --threads 1 --quiet 2>/dev/null | grep -q '^s/table.csv: 4 of 4 runs'
+"$dkho" train --data data.st --target q --seed 2 --epochs 1 --h 6 --c 2 --layers 2 --substeps 1 --threads 1 -o alone --quiet >/dev/null
+cmp alone/best.st s/target=q,seed=2/best.st
+# in parts, one of them begun again
+for part in 1 0; do "$dkho" sweep s.json -o parts --threads 1 --tasks 2 --part $part --quiet >/dev/null 2>&1; done
+rm parts/target=p,seed=1/result.json
+before=$(stat -c %y parts/target=p,seed=2/result.json)
+"$dkho" sweep s.json -o parts --threads 1 --quiet 2>err >/dev/null
+[ "$(grep -c ' of 4)' err)" = 1 ] && [ "$before" = "$(stat -c %y parts/target=p,seed=2/result.json)" ]
+diff <(cut -d, -f1-5 s/table.csv) <(cut -d, -f1-5 parts/table.csv)
+diff s/table.csv <("$dkho" sweep s.json --table)
+"$dkho" sweep s.json -o array --slurm a.sh --tasks 2 | grep -q '2 tasks for 4 runs'
+bash -n a.sh && grep -q -e '--array=0-1$' a.sh && [ ! -e array ]
+refuses() { echo "$1" >bad.json; if "$dkho" sweep bad.json --quiet 2>err >/dev/null; then echo "accepted: $1"; exit 1; fi; grep -q "bad.json: .*$2" err; }
+refuses '{"data": "data.st"}' over
+refuses '{"over": {"seed": [1]}}' data
+refuses '{"data": "data.st", "over": {"seed": []}}' list
+refuses '{"data": "data.st", "over": {"seed": ["x"]}}' seed
+refuses '{"data": "data.st", "ower": 1, "over": {"seed": [1]}}' keys
+refuses '{' 'expected'
