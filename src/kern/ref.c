@@ -132,7 +132,7 @@ static void ref_gelu_norm_keep(int tiles, int ch, real *a, size_t as, real *xhat
 
 static void ref_norm_back(int tiles, int ch, const real *gy, size_t gs, const real *xhat, size_t hs, const real *rstd,
                           const real *gain, const real *slope, size_t ss, real *gu, size_t us, real *lanes) {
-  for (int t = 0; t < tiles; t++, gy += gs, xhat += hs, rstd += W, slope += slope ? ss : 0, gu += us)
+  for (int t = 0; t < tiles; t++, gy += gs, xhat += hs, rstd += W, slope = slope ? slope + ss : NULL, gu += us)
     for (int l = 0; l < W; l++) {
       double mean = 0, along = 0;
       for (int k = 0; k < ch; k++) {
