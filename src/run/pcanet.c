@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS = 16, PIECES = 4, BATCH = ROWS * PIECES, HIDDEN = 3 };
+enum { ROWS = 16, PIECES = 4, BATCH = ROWS * PIECES, HIDDEN = 3, LAYER_NAME = 32 };
 enum { MOST = 128, SPARE = 16, TURNS = 6, JUDGED = 256 };
 enum { EPOCHS = 120, LOOK = 4 };  /* LOOK: epochs from one look at validation to the next */
 static const double RATE = 0.001; /* AdamW's, falling to zero along a cosine */
@@ -152,13 +152,13 @@ static void pcanet_free(pcanet *n) {
   mem_free(n->best);
 }
 
-static const char *layer_name(char name[16], const char *part, int l) {
-  snprintf(name, 16, "layer%d.%s", l, part);
+static const char *layer_name(char name[LAYER_NAME], const char *part, int l) {
+  snprintf(name, LAYER_NAME, "layer%d.%s", l, part);
   return name;
 }
 
 static dkho_status declare_layers(pcanet *n) {
-  char name[16];
+  char name[LAYER_NAME];
   TRY(params_create(&n->table));
   for (int l = 0; l < HIDDEN; l++) {
     snprintf(name, sizeof name, "layer%d", l);
@@ -170,7 +170,7 @@ static dkho_status declare_layers(pcanet *n) {
 
 /* b = [h | a] W + c, h = GELU(… GELU(a W₁ + c₁) …) */
 static var record_layers(tape *t, var a) {
-  char name[16];
+  char name[LAYER_NAME];
   var h = a;
   for (int l = 0; l < HIDDEN; l++)
     h = op_fn(t, FN_GELU,
