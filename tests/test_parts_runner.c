@@ -118,6 +118,7 @@ static void check_data(const char *problem, const char *resolution) {
         fail_msg("%s, %d x %d, method %d: %s", problem, ways[i][0], w.parts, (int)w.method, fail_text());
     }
   mem_free(w.g), mem_free(w.out);
+  config_free(&w.cfg);
   dataset_free(d);
 }
 
@@ -147,6 +148,7 @@ static void test_refusals(void **state) {
     assert_int_equal(runner_create(&r, o, ENGINE_TRAIN, NULL), DKHO_E_INPUT);
     assert_non_null(strstr(fail_text(), "does not run on a mesh in parts"));
     operator_free(o);
+    config_free(&cfg);
   }
   dataset_free(d);
 }
