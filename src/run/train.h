@@ -4,10 +4,10 @@
 
 #include "run/config.h"
 
-/* What may differ between a start and its resumption without changing a bit. */
 /* The file that says, while a process writes into a run directory, which. */
 #define TRAIN_LOCK ".dkho.lock"
 
+/* What may differ between a start and its resumption without changing a bit. */
 typedef struct train_host {
   int threads;
   double checkpoint_seconds;
