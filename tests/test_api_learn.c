@@ -1,21 +1,7 @@
 /* test_api_learn.c: data sets, training and evaluation through dkho.h; what is trained is put to use in test_api_predict.c. */
-#include "api.h"
+#include "darcy_world.h"
 
 #include <math.h>
-
-static world w;
-
-static int setup(void **state) {
-  (void)state;
-  world_make(&w, "darcy", "q");
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  world_remove(&w);
-  return 0;
-}
 
 static void test_generate(void **state) {
   (void)state;

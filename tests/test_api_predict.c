@@ -1,6 +1,6 @@
 /* test_api_predict.c: trained operators through dkho.h: predictions by array, by file, from threads and forked processes; model files that
  * are forged. */
-#include "api.h"
+#include "darcy_world.h"
 
 #include "base/st.h"
 
@@ -8,20 +8,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <sys/wait.h>
-
-static world w;
-
-static int setup(void **state) {
-  (void)state;
-  world_make(&w, "darcy", "q");
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  world_remove(&w);
-  return 0;
-}
 
 /* The inputs of sample i, straight from the data set. */
 static void inputs_of(const dkho_model *m, const dkho_dataset *d, int64_t sample, const void **in) {

@@ -220,4 +220,16 @@ static inline double gc_taylor(gc *c, double h) {
   return log2(rest[0] / rest[1]);
 }
 
+/* The operation that ends in y, alone: gradients against differences, and errors of the second order. */
+static inline void gc_finish(gc *c, var y) {
+  gc_record_against_noise(c, y);
+  gc_check(c, 1, 1e-8);
+  assert_true(fabs(gc_taylor(c, 1e-3) - 2) < 0.05);
+  gc_close(c);
+}
+
+static inline void gc_matrix(gc *c, const char *name, int64_t rows, int64_t cols) {
+  params_add(c->p, name, 2, (const int64_t[]){rows, cols}, INIT_NORMAL, 0.7);
+}
+
 #endif

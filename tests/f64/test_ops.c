@@ -4,17 +4,6 @@
 enum { MANY = 1100 }; /* more than two row blocks */
 static const double TOL = 1e-8;
 
-static void finish(gc *c, var y) {
-  gc_record_against_noise(c, y);
-  gc_check(c, 1, TOL);
-  assert_true(fabs(gc_taylor(c, 1e-3) - 2) < 0.05);
-  gc_close(c);
-}
-
-static void declare(gc *c, const char *name, int64_t rows, int64_t cols) {
-  params_add(c->p, name, 2, (const int64_t[]){rows, cols}, INIT_NORMAL, 0.7);
-}
-
 static void affine(void **state) {
   (void)state;
   gc c;
@@ -24,7 +13,7 @@ static void affine(void **state) {
   gc_params(&c);
   var x[2] = {gc_input(&c, MANY, 3, 1, 1), gc_input(&c, MANY, 9, 1, 0)};
   var y = op_affine(c.t, 2, x, tape_param(c.t, "m.w"), tape_param(c.t, "m.b"));
-  finish(&c, op_affine(c.t, 1, &y, tape_param(c.t, "n.w"), VAR_NONE));
+  gc_finish(&c, op_affine(c.t, 1, &y, tape_param(c.t, "n.w"), VAR_NONE));
 }
 
 /* x (W₁ W₂): the product of the matrices is a step-level value, used by two operations. */
@@ -32,16 +21,16 @@ static void folded(void **state) {
   (void)state;
   gc c;
   gc_open(&c);
-  declare(&c, "a", 4, 10);
-  declare(&c, "b", 10, 5);
-  declare(&c, "x", 600, 4);
+  gc_matrix(&c, "a", 4, 10);
+  gc_matrix(&c, "b", 10, 5);
+  gc_matrix(&c, "x", 600, 4);
   gc_params(&c);
   var w = op_matmul(c.t, tape_param(c.t, "a"), tape_param(c.t, "b"));
   assert_int_equal(c.t->var[w].level, LEVEL_STEP);
   var x = gc_input(&c, 600, 4, 1, 1);
   var y = op_axpy(c.t, 0.5, op_matmul(c.t, x, w), op_matmul(c.t, tape_param(c.t, "x"), w));
   assert_int_equal(c.t->var[y].level, LEVEL_SAMPLE);
-  finish(&c, y);
+  gc_finish(&c, y);
 }
 
 static void unary(void **state) {
@@ -49,11 +38,11 @@ static void unary(void **state) {
   for (int f = FN_GELU; f <= FN_SOFTPLUS; f++) {
     gc c;
     gc_open(&c);
-    declare(&c, "a", 1, 3);
+    gc_matrix(&c, "a", 1, 3);
     gc_params(&c);
     var x = gc_input(&c, 530, 3, 1.5, 1);
     var s = op_unary(c.t, (unary_fn)f, 0.3, -0.1, tape_param(c.t, "a"));
-    finish(&c, op_scale(c.t, s, op_unary(c.t, (unary_fn)f, 0.7, 0.2, x)));
+    gc_finish(&c, op_scale(c.t, s, op_unary(c.t, (unary_fn)f, 0.7, 0.2, x)));
   }
 }
 
@@ -65,16 +54,16 @@ static void norm(void **state) {
   params_add_vector(c.p, "b", 7, INIT_NORMAL, 1);
   gc_params(&c);
   var x = gc_input(&c, MANY, 7, 2, 1);
-  finish(&c, op_norm(c.t, x, tape_param(c.t, "g"), tape_param(c.t, "b")));
+  gc_finish(&c, op_norm(c.t, x, tape_param(c.t, "g"), tape_param(c.t, "b")));
 }
 
 static void linear(void **state) {
   (void)state;
   gc c;
   gc_open(&c);
-  declare(&c, "a", 520, 2);
-  declare(&c, "s", 1, 1);
-  declare(&c, "row", 1, 2);
+  gc_matrix(&c, "a", 520, 2);
+  gc_matrix(&c, "s", 1, 1);
+  gc_matrix(&c, "row", 1, 2);
   gc_params(&c);
   var a = tape_param(c.t, "a"), x = gc_input(&c, 520, 2, 1, 1), z = gc_input(&c, 520, 2, 1, 0);
   var y = op_sum(c.t, 3, (const double[]){0.5, -2, 1.5}, (const var[]){x, a, z});
@@ -82,16 +71,16 @@ static void linear(void **state) {
   y = op_mul(c.t, y, y);
   y = op_axpy(c.t, -0.3, op_scale(c.t, tape_param(c.t, "s"), x), op_scale(c.t, tape_param(c.t, "row"), y));
   y = op_axpy(c.t, 1, y, op_scale(c.t, op_mul(c.t, tape_param(c.t, "s"), tape_param(c.t, "s")), a));
-  finish(&c, y);
+  gc_finish(&c, y);
 }
 
 static void shape(void **state) {
   (void)state;
   gc c;
   gc_open(&c);
-  declare(&c, "a", 4, 3);
-  declare(&c, "b", 6, 3);
-  declare(&c, "row", 1, 2);
+  gc_matrix(&c, "a", 4, 3);
+  gc_matrix(&c, "b", 6, 3);
+  gc_matrix(&c, "row", 1, 2);
   gc_params(&c);
   var ab = op_stack(c.t, 2, (const var[]){tape_param(c.t, "a"), tape_param(c.t, "b")});
   var x = gc_input(&c, 600, 10, 1, 1);
@@ -100,7 +89,7 @@ static void shape(void **state) {
                 (const var[]){y, op_slice(c.t, x, 0, 600, 2, 4), op_broadcast(c.t, tape_param(c.t, "row"), 600)});
   var mean = op_sum_rows(c.t, 1.0 / 600, y);
   y = op_axpy(c.t, -1, op_broadcast(c.t, mean, 600), op_mul(c.t, y, y));
-  finish(&c, op_slice(c.t, y, 17, 590, 1, 7));
+  gc_finish(&c, op_slice(c.t, y, 17, 590, 1, 7));
 }
 
 /* A rows × cols map with about `fill` entries per row. */
@@ -133,10 +122,10 @@ static void sparse_maps(void **state) {
     gc c;
     sparse *m = random_map(700, 90, 4, NULL);
     gc_open(&c);
-    declare(&c, "s", 1, 3);
+    gc_matrix(&c, "s", 1, 3);
     gc_params(&c);
     var x = gc_input(&c, transposed ? 700 : 90, 3, 1, 1);
-    finish(&c, op_scale(c.t, tape_param(c.t, "s"), op_sparse(c.t, m, transposed, x)));
+    gc_finish(&c, op_scale(c.t, tape_param(c.t, "s"), op_sparse(c.t, m, transposed, x)));
     sparse_free(m);
   }
 }
@@ -166,10 +155,10 @@ static void gathered_sums(void **state) {
   gc c;
   sparse *m[2] = {random_map(40, 30, 4, NULL), random_map(24, 40, 5, NULL)};
   gc_open(&c);
-  declare(&c, "s", 1, 6);
+  gc_matrix(&c, "s", 1, 6);
   gc_params(&c);
   var a = gc_input(&c, 15, 6, 1, 1), b = gc_input(&c, 24, 3, 1, 1);
-  finish(&c, op_scale(c.t, tape_param(c.t, "s"), gathered(&c, (const sparse *const *)m, a, b)));
+  gc_finish(&c, op_scale(c.t, tape_param(c.t, "s"), gathered(&c, (const sparse *const *)m, a, b)));
   for (int i = 0; i < 2; i++) sparse_free(m[i]);
 }
 
@@ -264,12 +253,12 @@ static void basis(void **state) {
   rng r = rng_open(2, RNG_TEST, 4);
   for (int i = 0; i < MANY * 2; i++) h[i] = rng_normal(&r);
   gc_open(&c);
-  declare(&c, "coef", 1, 6);
+  gc_matrix(&c, "coef", 1, 6);
   gc_params(&c);
   var b = tape_const(c.t, MANY, 2, h), x = gc_input(&c, MANY, 3, 1, 1);
   var y = op_synthesis(c.t, b, op_coefficients(c.t, b, x), 3);
   y = op_axpy(c.t, -1e-3, y, x);
-  finish(&c, op_axpy(c.t, 1, op_synthesis(c.t, b, tape_param(c.t, "coef"), 3), y));
+  gc_finish(&c, op_axpy(c.t, 1, op_synthesis(c.t, b, tape_param(c.t, "coef"), 3), y));
   mem_free(h);
 }
 
@@ -301,7 +290,7 @@ static void mlp(void **state) {
   params_add_affine(c.p, "net.lin2", 8, 2, 1);
   gc_params(&c);
   var x[2] = {gc_input(&c, 530, 2, 1, 1), gc_input(&c, 530, 3, 1, 1)};
-  finish(&c, op_mlp(c.t, "net", 2, x));
+  gc_finish(&c, op_mlp(c.t, "net", 2, x));
 }
 
 /* What no root needs is neither computed nor live, and its input is not asked for. */
@@ -309,8 +298,8 @@ static void pruning(void **state) {
   (void)state;
   gc c;
   gc_open(&c);
-  declare(&c, "a", 1, 2);
-  declare(&c, "dead", 1, 2);
+  gc_matrix(&c, "a", 1, 2);
+  gc_matrix(&c, "dead", 1, 2);
   gc_params(&c);
   var x = gc_input(&c, 5, 2, 1, 0), unused = gc_input(&c, 5, 2, 1, 0);
   var y = op_scale(c.t, tape_param(c.t, "a"), x);

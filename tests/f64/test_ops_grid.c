@@ -6,46 +6,33 @@
 
 #include <complex.h>
 
-static const double TOL = 1e-8;
-
-static void finish(gc *c, var y) {
-  gc_record_against_noise(c, y);
-  gc_check(c, 1, TOL);
-  assert_true(fabs(gc_taylor(c, 1e-3) - 2) < 0.05);
-  gc_close(c);
-}
-
-static void declare(gc *c, const char *name, int64_t rows, int64_t cols) {
-  params_add(c->p, name, 2, (const int64_t[]){rows, cols}, INIT_NORMAL, 0.7);
-}
-
 static void gates(void **state) {
   (void)state;
   gc c;
   gc_open(&c);
-  declare(&c, "a", 1100, 3);
+  gc_matrix(&c, "a", 1100, 3);
   gc_params(&c);
   var a = tape_param(c.t, "a"), x = gc_input(&c, 1100, 3, 1.5, 1);
-  finish(&c, op_gate(c.t, op_gate(c.t, a, x), op_gate(c.t, x, a)));
+  gc_finish(&c, op_gate(c.t, op_gate(c.t, a, x), op_gate(c.t, x, a)));
   gc_open(&c);
-  declare(&c, "s", 1, 3);
+  gc_matrix(&c, "s", 1, 3);
   gc_params(&c);
   x = gc_input(&c, 530, 3, 1, 1);
   for (int64_t i = 0; i < 530 * 3; i++) c.data[0][i] += c.data[0][i] < 0 ? -0.1 : 0.1; /* away from the kink */
-  finish(&c, op_axpy(c.t, 1, op_relu(c.t, 0, x), op_scale(c.t, tape_param(c.t, "s"), op_relu(c.t, 0.2, x))));
+  gc_finish(&c, op_axpy(c.t, 1, op_relu(c.t, 0, x), op_scale(c.t, tape_param(c.t, "s"), op_relu(c.t, 0.2, x))));
 }
 
 static void contraction(void **state) {
   (void)state;
   gc c;
   gc_open(&c);
-  declare(&c, "branch", 5, 6);
-  declare(&c, "trunk", 1100, 6);
-  declare(&c, "bias", 1, 2);
+  gc_matrix(&c, "branch", 5, 6);
+  gc_matrix(&c, "trunk", 1100, 6);
+  gc_matrix(&c, "bias", 1, 2);
   gc_params(&c);
   var x = op_reshape(c.t, gc_input(&c, 5, 1, 1, 1), 1, 5);
-  finish(&c, op_contract(c.t, op_matmul(c.t, x, tape_param(c.t, "branch")), tape_param(c.t, "trunk"),
-                         tape_param(c.t, "bias")));
+  gc_finish(&c, op_contract(c.t, op_matmul(c.t, x, tape_param(c.t, "branch")), tape_param(c.t, "trunk"),
+                            tape_param(c.t, "bias")));
 }
 
 static void axis_maps(void **state) {
@@ -56,11 +43,11 @@ static void axis_maps(void **state) {
   for (int transposed = 0; transposed < 2; transposed++) {
     gc c;
     gc_open(&c);
-    declare(&c, "s", 1, 2);
+    gc_matrix(&c, "s", 1, 2);
     gc_params(&c);
     var x = gc_input(&c, 5 * (transposed ? 3 : 4) * 70, 2, 1, 1);
     var y = op_axis(c.t, tape_const(c.t, 3, 4, m), transposed, 5, x);
-    finish(&c, op_scale(c.t, tape_param(c.t, "s"), y));
+    gc_finish(&c, op_scale(c.t, tape_param(c.t, "s"), y));
   }
 }
 
@@ -69,15 +56,15 @@ static void attention_parts(void **state) {
   (void)state;
   gc c;
   gc_open(&c);
-  declare(&c, "a", 1100, 3);
-  declare(&c, "w", 4, 3);
+  gc_matrix(&c, "a", 1100, 3);
+  gc_matrix(&c, "w", 4, 3);
   gc_params(&c);
   var a = tape_param(c.t, "a"), x = gc_input(&c, 1100, 4, 1.5, 1);
   var rows = op_softmax(c.t, op_matmul(c.t, x, tape_param(c.t, "w"))),
       down = op_softmax_columns(c.t, op_mul(c.t, rows, a));
   var total = op_sum_rows(c.t, 1, rows);
   var z = op_divide_rows(c.t, op_gram(c.t, rows, op_matmul(c.t, x, tape_param(c.t, "w"))), total, 1e-2);
-  finish(&c, op_matmul(c.t, z, op_turn(c.t, op_gram(c.t, x, down))));
+  gc_finish(&c, op_matmul(c.t, z, op_turn(c.t, op_gram(c.t, x, down))));
 }
 
 typedef struct {
@@ -89,7 +76,7 @@ static spectral *open_conv(gc *c, const conv *v, var *x, var *w) {
   spectral *s;
   gc_ok(spectral_create(&s, v->dim, v->points, v->modes));
   gc_open(c);
-  declare(c, "w", s->weights * 2 * v->in, v->out);
+  gc_matrix(c, "w", s->weights * 2 * v->in, v->out);
   gc_params(c);
   *x = gc_input(c, s->cells, v->in, 1, 1);
   *w = tape_param(c->t, "w");
@@ -104,7 +91,7 @@ static void spectral_gradients(void **state) {
     gc c;
     var x, w;
     spectral *s = open_conv(&c, &convs[i], &x, &w);
-    finish(&c, op_spectral(c.t, s, x, w));
+    gc_finish(&c, op_spectral(c.t, s, x, w));
     spectral_free(s);
   }
 }
@@ -257,12 +244,12 @@ static void resampling_gradients(void **state) {
   for (int dim = 2; dim <= 3; dim++) {
     gc c;
     gc_open(&c);
-    declare(&c, "s", 1, 2);
+    gc_matrix(&c, "s", 1, 2);
     gc_params(&c);
     var at = gc_input(&c, 40, dim, 1, 1), f = gc_input(&c, 40, 2, 1, 1);
     place_inside(&c, 0, 4);
     var grid = op_scale(c.t, tape_param(c.t, "s"), op_splat(c.t, f, 4, at));
-    finish(&c, op_axpy(c.t, 0.7, op_sample(c.t, grid, 4, at), op_mul(c.t, f, f)));
+    gc_finish(&c, op_axpy(c.t, 0.7, op_sample(c.t, grid, 4, at), op_mul(c.t, f, f)));
   }
 }
 
@@ -271,11 +258,11 @@ static void nearest_means(void **state) {
   (void)state;
   gc c;
   gc_open(&c);
-  declare(&c, "s", 1, 2);
+  gc_matrix(&c, "s", 1, 2);
   gc_params(&c);
   var at = gc_input(&c, 40, 2, 1, 0), f = gc_input(&c, 40, 2, 1, 1);
   place_inside(&c, 0, 4);
-  finish(&c, op_scale(c.t, tape_param(c.t, "s"), op_nearest(c.t, f, 4, at)));
+  gc_finish(&c, op_scale(c.t, tape_param(c.t, "s"), op_nearest(c.t, f, 4, at)));
   gc_open(&c);
   gc_params(&c);
   at = gc_input(&c, 4, 2, 1, 0), f = gc_input(&c, 4, 1, 1, 0);
