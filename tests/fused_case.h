@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASE_SAMPLES = 5, CASE_COLUMNS = 9 };
+enum { CASE_SAMPLES = 5, CASE_COLUMNS = 9, CASE_MODES = 5 };
 
 typedef struct {
   cx *c;
@@ -18,6 +18,7 @@ typedef struct {
   int32_t rows[CASE_COLUMNS]; /* 0 … 8, shared by the column groups */
   real *fixed[FUSED_DEGREES];
   double *star[FUSED_DEGREES];
+  real *modes[FUSED_DEGREES][2]; /* analyse, synthesise: noise, which is as good as eigenvectors here */
   fused_sample sample[CASE_SAMPLES];
   real *owned[FUSED_DEGREES][CASE_SAMPLES], *global[CASE_SAMPLES];
 } net_case;
@@ -54,6 +55,15 @@ static inline void case_layout(net_case *n) {
   }
   n->s.decoder = case_mlp(n, h + 2 * c, h, (size_t)n->s.outputs);
   for (int k = 0; k < n->s.degrees; k++) n->s.start_w[k] = case_take(n, h * c), n->s.start_b[k] = case_take(n, c);
+  size_t all = (size_t)n->s.degrees * CASE_MODES;
+  for (int l = 0; l < n->s.layers; l++) {
+    fused_layer *at = &n->s.layer[l];
+    at->mix = case_take(n, h * h), at->mix1 = case_take(n, all * all), at->mix2 = case_take(n, all * all);
+    for (int k = 0; k < n->s.degrees; k++) {
+      for (int i = 0; i < 4; i++) at->rank[k].link[i / 2][i % 2] = case_take(n, h * h);
+      at->rank[k].ret = case_take(n, h * h);
+    }
+  }
 }
 
 static inline real *case_noise(size_t n, uint64_t stream, double scale) {
@@ -65,7 +75,7 @@ static inline real *case_noise(size_t n, uint64_t stream, double scale) {
 }
 
 /* Takes the complex over. The nine input columns are split unevenly and out of order among the groups. Coupled phases from
- * zero; tests may set s.relation and s.start. */
+ * zero; tests may set s.relation, s.start, s.exchange and s.modes, up to CASE_MODES. */
 static inline net_case *case_make(cx *c, int degrees, int h, int width, int layers, int substeps, int target,
                                   int outputs, int weighted) {
   static const int32_t order[CASE_COLUMNS] = {4, 0, 7, 2, 8, 5, 1, 3, 6};
@@ -90,6 +100,10 @@ static inline net_case *case_make(cx *c, int degrees, int h, int width, int laye
       for (int64_t i = 0; i < c->n[k]; i++) n->star[k][i] = rng_range(&r, 0.5, 1.5);
       n->mesh.star[k] = n->star[k];
     }
+    for (int i = 0; i < 2; i++)
+      n->modes[k][i] =
+          case_noise((size_t)c->n[k] * CASE_MODES, 80 + (uint64_t)(2 * k + i), 1 / sqrt(sqrt((double)c->n[k])));
+    n->mesh.analyse[k] = n->modes[k][0], n->mesh.synthesise[k] = n->modes[k][1];
     for (int i = 0; i < CASE_SAMPLES; i++)
       n->sample[i].varying[k] = n->owned[k][i] =
           case_noise((size_t)(c->n[k] * n->s.varying[k].count), 20 + (uint64_t)(k * CASE_SAMPLES + i), 1);
@@ -104,6 +118,7 @@ static inline void case_free(net_case *n) {
   for (int k = 0; k < n->s.degrees; k++) {
     mem_free(n->fixed[k]);
     mem_free(n->star[k]);
+    mem_free(n->modes[k][0]), mem_free(n->modes[k][1]);
     for (int i = 0; i < CASE_SAMPLES; i++) mem_free(n->owned[k][i]);
   }
   for (int i = 0; i < CASE_SAMPLES; i++) mem_free(n->global[i]);
@@ -134,8 +149,15 @@ static inline void plain_norm(int64_t n, int h, double *x, const real *gain, con
   }
 }
 
-static inline double *plain_mlp(int64_t n, int in, int h, int out, const double *x, const fused_mlp *m, const real *p) {
+static inline void plain_add(int64_t count, const double *x, double *y) {
+  for (int64_t i = 0; i < count; i++) y[i] += x[i];
+}
+
+/* `more`, if any, is added to the first map. */
+static inline double *plain_mlp(int64_t n, int in, int h, int out, const double *x, const fused_mlp *m, const real *p,
+                                const double *more) {
   double *a = plain_linear(n, in, h, x, p + m->w1, p + m->b1);
+  if (more) plain_add(n * h, more, a);
   for (int64_t i = 0; i < n * h; i++) a[i] *= 0.5 * erfc(-a[i] / sqrt(2));
   plain_norm(n, h, a, p + m->gain, p + m->shift);
   double *y = plain_linear(n, h, out, a, p + m->w2, p + m->b2);
@@ -249,12 +271,83 @@ static inline double *plain_view(const net_case *n, int l, int k, const real *p,
   return y;
 }
 
-static inline void plain_content(const net_case *n, int l, int k, const real *p, plain_state *s) {
+/* out (degree k) += the mean of u over the faces, or the cofaces, of each simplex */
+static inline void plain_mean(const net_case *n, int k, int up, int h, const double *u, double *out) {
+  const int64_t *ptr = n->c->coptr[k];
+  for (int64_t i = 0; i < n->s.n[k]; i++) {
+    int64_t first = up ? ptr[i] : i * (k + 1), last = up ? ptr[i + 1] : first + k + 1;
+    for (int64_t e = first; e < last; e++) {
+      int32_t j = up ? n->c->coface[k][e] : n->c->face[k][e];
+      for (int o = 0; o < h; o++) out[i * h + o] += u[j * h + o] / (double)(last - first);
+    }
+  }
+}
+
+/* out += what degree k gets over its links from one side */
+static inline void plain_links(const net_case *n, int l, int k, int up, const real *p, plain_state *s, double *out) {
+  int h = n->s.h, j = up ? k + 1 : k - 1;
+  int64_t N = n->s.n[k];
+  if (j < 0 || j >= n->s.degrees) return;
+  for (int kind = 0; kind < 2; kind++) {
+    if (!(n->s.exchange >> kind & 1)) continue;
+    double *x = mem_alloc((size_t)(N * h), sizeof *x);
+    if (kind)
+      plain_mean(n, k, up, h, s->z[j], x);
+    else
+      (up ? plain_delta : plain_d)(n, k, h, s->z[j], x);
+    double *y = plain_linear(N, h, h, x, p + n->s.layer[l].rank[k].link[up][kind], NULL);
+    plain_add(N * h, y, out);
+    mem_free(x), mem_free(y);
+  }
+}
+
+/* y (rows × cols) = A (rows × in, real) x */
+static inline double *plain_left(int rows, int in, int cols, const real *a, const double *x) {
+  double *y = mem_alloc((size_t)(rows * cols), sizeof *y);
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < in; j++)
+      for (int o = 0; o < cols; o++) y[i * cols + o] += (double)a[i * in + j] * x[j * cols + o];
+  return y;
+}
+
+/* V = A₂ GELU(A₁ C B), C the coefficients of all degrees */
+static inline double *plain_mixed(const net_case *n, int l, const real *p, const plain_state *s) {
+  const fused_layer *at = &n->s.layer[l];
+  int h = n->s.h, m = n->s.modes, all = n->s.degrees * m;
+  double *c = mem_alloc((size_t)(all * h), sizeof *c);
+  for (int k = 0; k < n->s.degrees; k++)
+    for (int64_t i = 0; i < n->s.n[k]; i++)
+      for (int j = 0; j < m; j++)
+        for (int o = 0; o < h; o++) c[(k * m + j) * h + o] += (double)n->modes[k][0][i * m + j] * s->z[k][i * h + o];
+  double *cb = plain_linear(all, h, h, c, p + at->mix, NULL), *a = plain_left(all, all, h, p + at->mix1, cb);
+  for (int i = 0; i < all * h; i++) a[i] *= 0.5 * erfc(-a[i] / sqrt(2));
+  double *v = plain_left(all, all, h, p + at->mix2, a);
+  mem_free(c), mem_free(cb), mem_free(a);
+  return v;
+}
+
+/* Everything that the first map of degree k gets beside its own state and relation. */
+static inline double *plain_far(const net_case *n, int l, int k, const real *p, plain_state *s) {
+  int h = n->s.h, m = n->s.modes;
+  int64_t N = n->s.n[k];
+  double *out = mem_alloc((size_t)(N * h), sizeof *out);
+  for (int up = 0; up < 2; up++) plain_links(n, l, k, up, p, s, out);
+  if (!m) return out;
+  double *v = plain_mixed(n, l, p, s);
+  double *t = plain_linear(m, h, h, v + k * m * h, p + n->s.layer[l].rank[k].ret, NULL);
+  double *y = plain_left((int)N, m, h, n->modes[k][1], t);
+  plain_add(N * h, y, out);
+  mem_free(v), mem_free(t), mem_free(y);
+  return out;
+}
+
+static inline void plain_content(const net_case *n, int l, int k, const real *p, const double *far, plain_state *s) {
   const fused_rank *r = &n->s.layer[l].rank[k];
-  int h = n->s.h, c = n->s.c;
+  int h = n->s.h, c = n->s.c, none = n->s.relation == FUSED_NONE;
   int64_t N = n->s.n[k];
   double *cs = plain_view(n, l, k, p, s), *read = plain_linear(N, 2 * c, h, cs, p + r->read_w, p + r->read_b);
-  double *both = plain_join(N, h, s->z[k], h, read), *u = plain_mlp(N, 2 * h, h, h, both, &r->update, p);
+  double *both = plain_join(N, h, s->z[k], none ? 0 : h, read);
+  double *u = plain_mlp(N, none ? h : 2 * h, h, h, both, &r->update, p, far);
   double *skip = plain_linear(N, h, h, s->z0[k], p + r->skip, NULL);
   double scale = n->s.relation == FUSED_CARRIER ? plain_tau(n, l, p) : 1;
   for (int64_t i = 0; i < N * h; i++) s->z[k][i] += scale * u[i] + skip[i];
@@ -283,7 +376,7 @@ static inline void plain_encode(const net_case *n, int k, const real *p, const f
     for (int j = 0; j < nv; j++) x[i * CASE_COLUMNS + n->s.varying[k].row[j]] = (double)in->varying[k][i * nv + j];
     for (int j = 0; j < ng; j++) x[i * CASE_COLUMNS + n->s.global[k].row[j]] = (double)in->global[j];
   }
-  s->z[k] = plain_mlp(N, CASE_COLUMNS, n->s.h, n->s.h, x, &n->s.encoder[k], p);
+  s->z[k] = plain_mlp(N, CASE_COLUMNS, n->s.h, n->s.h, x, &n->s.encoder[k], p, NULL);
   s->z0[k] = mem_alloc((size_t)(N * n->s.h), sizeof *s->z0[k]);
   memcpy(s->z0[k], s->z[k], (size_t)(N * n->s.h) * sizeof *s->z0[k]);
   const real *b = p + n->s.start_b[k];
@@ -299,10 +392,13 @@ static inline void plain_encode(const net_case *n, int k, const real *p, const f
 }
 
 static inline void plain_layer(const net_case *n, int l, const real *p, plain_state *s) {
-  int substeps = n->s.relation == FUSED_CARRIER ? 0 : n->s.substeps;
+  int substeps = n->s.relation >= FUSED_CARRIER ? 0 : n->s.substeps;
   for (int k = 0; k < n->s.degrees; k++) plain_maps(n, l, k, p, s);
   for (int r = 0; r < substeps; r++) plain_substep(n, l, p, s);
-  for (int k = 0; k < n->s.degrees; k++) plain_content(n, l, k, p, s);
+  double *far[FUSED_DEGREES];
+  for (int k = 0; k < n->s.degrees; k++) far[k] = plain_far(n, l, k, p, s);
+  for (int k = 0; k < n->s.degrees; k++) plain_content(n, l, k, p, far[k], s);
+  for (int k = 0; k < n->s.degrees; k++) mem_free(far[k]);
   for (int k = 0; k < n->s.degrees; k++) mem_free(s->drive[k]), mem_free(s->gate[k]), mem_free(s->lag[k]);
 }
 
@@ -325,8 +421,9 @@ static inline double *plain_forward(const net_case *n, const real *p, const fuse
   int D = n->s.degrees, q = n->s.target, h = n->s.h, c = n->s.c;
   for (int k = 0; k < D; k++) plain_encode(n, k, p, in, &s);
   for (int l = 0; l < n->s.layers; l++) plain_layer(n, l, p, &s);
-  double *cs = plain_last_view(n, p, &s), *both = plain_join(n->s.n[q], h, s.z[q], 2 * c, cs);
-  double *y = plain_mlp(n->s.n[q], h + 2 * c, h, n->s.outputs, both, &n->s.decoder, p);
+  int beside = n->s.relation == FUSED_NONE ? 0 : 2 * c;
+  double *cs = plain_last_view(n, p, &s), *both = plain_join(n->s.n[q], h, s.z[q], beside, cs);
+  double *y = plain_mlp(n->s.n[q], h + beside, h, n->s.outputs, both, &n->s.decoder, p, NULL);
   mem_free(cs), mem_free(both);
   for (int k = 0; k < D; k++) mem_free(s.z[k]), mem_free(s.z0[k]), mem_free(s.theta[k]);
   return y;

@@ -66,6 +66,18 @@ static void test_variants_against_plain(void **state) {
   check_case(n);
 }
 
+/* Links and low modes, on widths with and without tails. */
+static void test_extensions_against_plain(void **state) {
+  (void)state;
+  static const int width[] = {32, 64, 19, 8, 16, 33};
+  for (int how = 0; how < 6; how++) {
+    net_case *n = case_make(torus(9, 7), 3, width[how], 2, 3, 2, how % 3, 1, how == 4);
+    n->s.relation = how % 2 ? FUSED_COUPLED : FUSED_NONE;
+    n->s.exchange = how < 3 ? FUSED_SIGNED | FUSED_UNSIGNED : how - 3, n->s.modes = how % 3 ? CASE_MODES : 0;
+    check_case(n);
+  }
+}
+
 /* Work is counted where it is done: alone, the other degrees cost nothing; a hop spares the degree out of its reach. */
 static void test_work(void **state) {
   (void)state;
@@ -85,15 +97,24 @@ static void test_work(void **state) {
               own + n0 * maps + n1 * (h * 7 + h * h + 2 * maps + update) + n2 * (h * 2 + h * h + maps));
   assert_true(work[FUSED_COUPLED] ==
               own + n1 * (h * 7 + h * h + 2 * maps + update) + n2 * (h * 2 + h * h + 2 * maps + update));
+  n->s.relation = FUSED_NONE, n->s.exchange = FUSED_SIGNED | FUSED_UNSIGNED;
+  fused *f;
+  assert_int_equal(fused_create(&f, &kern_ref, &n->s, &n->mesh, (const real *const *)n->fixed), DKHO_OK);
+  update = 3 * h * h; /* maps stand at vertices, both ways, and at faces, which reach nobody in time */
+  assert_true(fused_work_forward(f) == n0 * (h * 2 + h * h + 2 * update + 2 * 2 * h * h + h * h + h) +
+                                           n1 * (h * 7 + h * h + update) + n2 * (h * 2 + h * h) +
+                                           (n0 + n2) * 2 * h * h);
+  fused_free(f);
   case_free(n);
 }
 
 /* Enough simplices for several chunks of each degree. */
-static void check_bits(fused_relation relation, fused_start start) {
+static void check_bits(fused_relation relation, fused_start start, int extended) {
   const kern *k;
   assert_int_equal(kern_get(&k), DKHO_OK);
   net_case *n = case_make(torus(41, 27), 3, 8, 2, 2, 2, 1, 1, 0);
   n->s.relation = relation, n->s.start = start;
+  if (extended) n->s.exchange = FUSED_SIGNED | FUSED_UNSIGNED, n->s.modes = CASE_MODES;
   real *g = case_gradient(n, k, 1, 4, CASE_SAMPLES);
   static const int ways[][2] = {{1, 1}, {2, 1},  {3, 1}, {2, 2},
                                 {3, 5}, {2, 16}, {7, 2}}; /* threads, samples at a time */
@@ -110,10 +131,13 @@ static void check_bits(fused_relation relation, fused_start start) {
 
 static void test_same_bits(void **state) {
   (void)state;
-  check_bits(FUSED_COUPLED, FUSED_ZERO);
-  check_bits(FUSED_COUPLED, FUSED_CONTENT);
-  check_bits(FUSED_ALONE, FUSED_COMMON);
-  check_bits(FUSED_CARRIER, FUSED_ZERO);
+  check_bits(FUSED_COUPLED, FUSED_ZERO, 0);
+  check_bits(FUSED_COUPLED, FUSED_CONTENT, 0);
+  check_bits(FUSED_ALONE, FUSED_COMMON, 0);
+  check_bits(FUSED_CARRIER, FUSED_ZERO, 0);
+  check_bits(FUSED_NONE, FUSED_ZERO, 0);
+  check_bits(FUSED_NONE, FUSED_ZERO, 1);
+  check_bits(FUSED_COUPLED, FUSED_ZERO, 1);
 }
 
 static dkho_status failing_loss(void *ctx, int sample, const real *y, real *g_y) {
@@ -121,9 +145,10 @@ static dkho_status failing_loss(void *ctx, int sample, const real *y, real *g_y)
   return sample == 1 ? (fail)(DKHO_E_NONFINITE, "sample 1 went wrong") : DKHO_OK;
 }
 
-static void check_failures(fused_relation relation, fused_start start) {
+static void check_failures(fused_relation relation, fused_start start, int extended) {
   net_case *n = case_make(torus(4, 3), 3, 4, 1, 2, 1, 0, 1, 1);
   n->s.relation = relation, n->s.start = start;
+  if (extended) n->s.exchange = FUSED_SIGNED | FUSED_UNSIGNED, n->s.modes = 2;
   size_t before = mem_live_blocks();
   fused *f = NULL;
   fused_team *t = NULL;
@@ -160,15 +185,19 @@ static void check_failures(fused_relation relation, fused_start start) {
 
 static void test_failures(void **state) {
   (void)state;
-  check_failures(FUSED_COUPLED, FUSED_ZERO);
-  check_failures(FUSED_ALONE, FUSED_CONTENT);
-  check_failures(FUSED_CARRIER, FUSED_ZERO);
+  check_failures(FUSED_COUPLED, FUSED_ZERO, 0);
+  check_failures(FUSED_ALONE, FUSED_CONTENT, 0);
+  check_failures(FUSED_CARRIER, FUSED_ZERO, 0);
+  check_failures(FUSED_NONE, FUSED_ZERO, 1);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_against_plain), cmocka_unit_test(test_variants_against_plain),
-      cmocka_unit_test(test_work),          cmocka_unit_test(test_same_bits),
+      cmocka_unit_test(test_against_plain),
+      cmocka_unit_test(test_variants_against_plain),
+      cmocka_unit_test(test_extensions_against_plain),
+      cmocka_unit_test(test_work),
+      cmocka_unit_test(test_same_bits),
       cmocka_unit_test(test_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -359,6 +359,37 @@ static void test_gather_is_the_matrix(void **state) {
   }
 }
 
+/* Rows of random neighbours, none for some simplices, from one list or two, in one part or two, added or not. */
+static void carry_case(const kern *k, int tiles, int h, int parts, int count, int add) {
+  enum { ROWS = 50, MOST = 5 };
+  int n = tiles * W, ys = parts * h * W + 16;
+  int64_t *ptr = mem_alloc((size_t)n + 1, sizeof *ptr);
+  int32_t *col = mem_alloc((size_t)n * MOST, sizeof *col);
+  rng r = rng_open(2, RNG_TEST, (uint64_t)(h + parts));
+  for (int i = 0; i < n; i++) {
+    ptr[i + 1] = ptr[i] + (int64_t)rng_below(&r, MOST);
+    for (int64_t e = ptr[i]; e < ptr[i + 1]; e++) col[e] = (int32_t)rng_below(&r, ROWS);
+  }
+  float *val = noise((size_t)(n * MOST * parts), 4, 1), *x = noise((size_t)(ROWS * kern_pad(h)), 5, 1);
+  float *z = noise((size_t)(ROWS * kern_pad(h)), 6, 1), *y = noise((size_t)(tiles * ys), 7, 1);
+  float *yr = noise((size_t)(tiles * ys), 7, 1);
+  kern_carry from[2] = {{{ptr, col, val}, x}, {{ptr, col, val}, z}};
+  k->carry(1, tiles, parts, h, count, from, add, y, (size_t)ys);
+  kern_ref.carry(1, tiles, parts, h, count, from, add, yr, (size_t)ys);
+  assert_close("carry", k, (size_t)(tiles * ys), y, yr, 1e-5);
+  mem_free(ptr), mem_free(col), mem_free(val), mem_free(x), mem_free(z), mem_free(y), mem_free(yr);
+}
+
+static void check_carry(const kern *k) {
+  for (int i = 0; i < WIDTHS; i++)
+    for (int how = 0; how < 8; how++) carry_case(k, 2 + i % 3, widths[i], 1 + how % 2, 1 + how / 2 % 2, how / 4);
+}
+
+static void test_carry(void **state) {
+  (void)state;
+  each_isa(check_carry);
+}
+
 static void check_vectors(const kern *k) {
   for (size_t n = 1; n < 200; n = 2 * n + 1) {
     float *g = noise(n, 1, 1), *w = noise(n, 3, 1), *wr = noise(n, 3, 1);
@@ -424,8 +455,8 @@ int main(void) {
       cmocka_unit_test(test_functions), cmocka_unit_test(test_nan_is_not_hidden),
       cmocka_unit_test(test_products),  cmocka_unit_test(test_norms),
       cmocka_unit_test(test_relations), cmocka_unit_test(test_gather_is_the_matrix),
-      cmocka_unit_test(test_vectors),   cmocka_unit_test(test_choice),
-      cmocka_unit_test(test_modes),
+      cmocka_unit_test(test_carry),     cmocka_unit_test(test_vectors),
+      cmocka_unit_test(test_choice),    cmocka_unit_test(test_modes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

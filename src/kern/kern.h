@@ -104,6 +104,13 @@ typedef struct kern_csr {
   const real *val;
 } kern_csr;
 
+/* Rows of length kern_pad(h) and which of them a simplex adds up, with `parts` weights an entry. Simplices that fill the last tile have
+ * no entries. */
+typedef struct kern_carry {
+  kern_csr list;
+  const real *rows;
+} kern_carry;
+
 /* One mode of a spectral convolution: x = x' + i x'' and W = W' + i W'' by parts. */
 typedef struct kern_mode {
   int in, out;
@@ -182,6 +189,10 @@ typedef struct kern {
    * lane; T += γ⊙r. */
   void (*rel_alone_back)(int first, int last, int c, real tau, real sigma, const real *theta, const real *maps, real *t,
                          real *g_maps, real *dot);
+
+  /* Sums over neighbours at full width, tiles first … last-1 of the lists, of which there are one or two; y at the first of these tiles.
+   * Y_p [t][h], p < parts ≤ 2, h rows of lanes apart: Y_p = (add ? Y_p : 0) + Σ_lists Σ_e val[parts·e + p] row(col[e]). */
+  void (*carry)(int first, int last, int parts, int h, int count, const kern_carry *from, int add, real *y, size_t ys);
 
   /* Matrices: row-major, any width, no alignment, nothing padded: what the tape works on. A stride (xs, …) counts numbers
    * from one row to the next; without one the rows are close together. `add` adds to the result instead of writing it. */

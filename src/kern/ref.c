@@ -320,6 +320,27 @@ static void ref_rel_alone_back(int first, int last, int c, real tau, real sigma,
     }
 }
 
+/* Part p of channel k of simplex i. */
+static double carried_sum(int64_t i, int parts, int p, int k, int h, int count, const kern_carry *from) {
+  double s = 0;
+  for (int q = 0; q < count; q++)
+    for (int64_t e = from[q].list.ptr[i]; e < from[q].list.ptr[i + 1]; e++)
+      s += (double)from[q].list.val[e * parts + p] *
+           (double)from[q].rows[(int64_t)from[q].list.col[e] * kern_pad(h) + k];
+  return s;
+}
+
+static void ref_carry(int first, int last, int parts, int h, int count, const kern_carry *from, int add, real *y,
+                      size_t ys) {
+  for (int64_t t = first; t < last; t++, y += ys)
+    for (int p = 0; p < parts; p++)
+      for (int k = 0; k < h; k++)
+        for (int l = 0; l < W; l++) {
+          real *to = y + (p * h + k) * W + l;
+          *to = (real)((add ? (double)*to : 0) + carried_sum(t * W + l, parts, p, k, h, count, from));
+        }
+}
+
 static void ref_axpy(size_t n, real a, const real *x, real *y) {
   for (size_t i = 0; i < n; i++) y[i] += a * x[i];
 }
@@ -359,6 +380,7 @@ const kern kern_ref = {
     .rel_drive_back = ref_rel_drive_back,
     .rel_alone = ref_rel_alone,
     .rel_alone_back = ref_rel_alone_back,
+    .carry = ref_carry,
     .row_mm = ref_row_mm,
     .row_grad = ref_row_grad,
     .row_norm = ref_row_norm,

@@ -47,7 +47,7 @@ static double plain_loss(const net_case *n, const real *p, int samples) {
 static void check_gradient(const net_case *n, int samples, int ways) {
   real *g = case_gradient(n, &kern_ref, 1, samples, samples), *p = mem_alloc(n->params, sizeof *p);
   rng r = rng_open(6, RNG_TEST, 0);
-  double *v = mem_alloc(n->params, sizeof *v), eps = 1e-5;
+  double *v = mem_alloc(n->params, sizeof *v), eps = 1e-6;
   for (int w = 0; w < ways; w++) {
     double exact = 0, at[2];
     for (size_t i = 0; i < n->params; i++) {
@@ -105,6 +105,34 @@ static void test_variants(void **state) {
       }
 }
 
+/* Content over links and low modes, with coupled phases and with no relation at all. */
+static void test_extensions(void **state) {
+  (void)state;
+  for (int how = 0; how < 8; how++)
+    for (int target = 0; target < 3; target++)
+      for (int layers = 1; layers <= 3; layers++) {
+        net_case *n = case_make(torus(), 3, how % 2 ? 5 : 17, 2, layers, 2, target, 1, (target + layers) % 2);
+        n->s.relation = how < 4 ? FUSED_NONE : FUSED_COUPLED;
+        n->s.exchange = (how + layers) % 4, n->s.modes = how / 2 % 2 ? CASE_MODES - target : 0;
+        check_output(n);
+        check_gradient(n, 1, 12);
+        case_free(n);
+      }
+}
+
+/* Tetrahedra: more simplices above than below at some degrees, fewer at others. */
+static void test_extensions_four_degrees(void **state) {
+  (void)state;
+  for (int how = 1; how < 8; how++) {
+    net_case *n = case_make(solid(), 4, 3, 1, 2, 1, how % 4, 2, how % 2);
+    n->s.relation = how < 5 ? FUSED_NONE : FUSED_COUPLED;
+    n->s.exchange = 1 + how % 3, n->s.modes = how % 2 ? 2 : 0;
+    check_output(n);
+    check_gradient(n, 2, 40);
+    case_free(n);
+  }
+}
+
 static void test_four_degrees(void **state) {
   (void)state;
   for (int relation = FUSED_COUPLED; relation <= FUSED_CARRIER; relation++) {
@@ -143,8 +171,13 @@ static void test_dead_tensors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_each_target),   cmocka_unit_test(test_variants),     cmocka_unit_test(test_four_degrees),
-      cmocka_unit_test(test_deep_and_wide), cmocka_unit_test(test_dead_tensors),
+      cmocka_unit_test(test_each_target),
+      cmocka_unit_test(test_variants),
+      cmocka_unit_test(test_four_degrees),
+      cmocka_unit_test(test_extensions),
+      cmocka_unit_test(test_extensions_four_degrees),
+      cmocka_unit_test(test_deep_and_wide),
+      cmocka_unit_test(test_dead_tensors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

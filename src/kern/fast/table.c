@@ -1,5 +1,6 @@
 /* table.c: the fast table, compiled once per instruction set with KERN_TABLE the table's name and KERN_NAME its text. */
 #include "kern/kern.h"
+#include "kern/fast/carry.h"
 #include "kern/fast/columns.h"
 #include "kern/fast/matrix.h"
 #include "kern/fast/modes.h"
@@ -47,6 +48,7 @@ const kern KERN_TABLE = {
     .rel_drive_back = fast_rel_drive_back,
     .rel_alone = fast_rel_alone,
     .rel_alone_back = fast_rel_alone_back,
+    .carry = fast_carry,
     .row_mm = fast_row_mm,
     .row_grad = fast_row_grad,
     .row_norm = fast_row_norm,

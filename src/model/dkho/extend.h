@@ -29,6 +29,10 @@ typedef struct extension_maps {
 } extension_maps;
 dkho_status extend_prepare(const dkho_config *f, const dec *metric, const geometry *g, tape *t, extension_maps *out);
 
+/* Both matrices of `spectral` for every degree, in the arena; held[k] says which simplex is at each place, NULL: each at its own. */
+dkho_status extend_modes(const dkho_config *f, const dec *metric, const int32_t *const *held, arena *mem,
+                         real *analyse[CX_DEGREES], real *synth[CX_DEGREES]);
+
 /* A field of degree k in the order of the layers, and back; VAR_NONE gives VAR_NONE. */
 var extend_enter(const extension_maps *m, tape *t, int k, var x);
 var extend_leave(const extension_maps *m, tape *t, int k, var x);

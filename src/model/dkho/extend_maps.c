@@ -126,37 +126,48 @@ static void fill_mode(const double *vec, const double *star, int64_t n, const in
                       real *analyse, real *synth) {
   double size = sqrt((double)n);
   for (int64_t i = 0; i < n; i++) {
-    int32_t from = held[i];
+    int64_t from = held ? held[i] : i;
     analyse[i * modes + j] = (real)(star[from] * vec[from] / size);
     synth[i * modes + j] = (real)(vec[from] * size);
   }
 }
 
 /* Harmonic fields first, then the lowest others; degrees with fewer leave columns of zeros. */
-static dkho_status prepare_degree(const dkho_config *f, const dec *metric, tape *t, int k, const dec_basis *low,
-                                  extension_maps *out) {
+static dkho_status fill_degree(const dkho_config *f, const dec *metric, int k, const dec_basis *low,
+                               const int32_t *held, real *analyse, real *synth) {
   int64_t n = metric->c->n[k];
   int modes = f->spectral, at = 0;
-  real *analyse, *synth;
   dec_basis kernel = {0};
-  if (!ARENA_NEW(&t->mem, analyse, n * modes) || !ARENA_NEW(&t->mem, synth, n * modes)) return DKHO_E_MEMORY;
   TRY(dec_harmonic(metric, k, &kernel));
   for (int64_t j = 0; j < kernel.count && at < modes; j++)
-    fill_mode(kernel.vec + j * n, metric->star[k], n, out->held[k], at++, modes, analyse, synth);
+    fill_mode(kernel.vec + j * n, metric->star[k], n, held, at++, modes, analyse, synth);
   for (int64_t j = 0; j < low->count && at < modes; j++)
-    fill_mode(low->vec + j * n, metric->star[k], n, out->held[k], at++, modes, analyse, synth);
+    fill_mode(low->vec + j * n, metric->star[k], n, held, at++, modes, analyse, synth);
   dec_basis_free(&kernel);
-  out->analyse[k] = tape_const(t, n, modes, analyse);
-  out->synthesise[k] = tape_const(t, n, modes, synth);
-  return t->status;
+  return DKHO_OK;
+}
+
+dkho_status extend_modes(const dkho_config *f, const dec *metric, const int32_t *const *held, arena *mem,
+                         real *analyse[CX_DEGREES], real *synth[CX_DEGREES]) {
+  dec_basis low[CX_DEGREES] = {0};
+  dkho_status s = dec_spectrum(metric, f->degrees - 1, f->spectral, low);
+  for (int k = 0; s == DKHO_OK && k < f->degrees; k++) {
+    int64_t count = metric->c->n[k] * f->spectral;
+    s = ARENA_NEW(mem, analyse[k], count) && ARENA_NEW(mem, synth[k], count) ? DKHO_OK : DKHO_E_MEMORY;
+    if (s == DKHO_OK) s = fill_degree(f, metric, k, &low[k], held ? held[k] : NULL, analyse[k], synth[k]);
+  }
+  for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&low[k]);
+  return s;
 }
 
 static dkho_status prepare_modes(const dkho_config *f, const dec *metric, tape *t, extension_maps *out) {
-  dec_basis low[CX_DEGREES] = {0};
-  dkho_status s = dec_spectrum(metric, f->degrees - 1, f->spectral, low);
-  for (int k = 0; s == DKHO_OK && k < f->degrees; k++) s = prepare_degree(f, metric, t, k, &low[k], out);
-  for (int k = 0; k < CX_DEGREES; k++) dec_basis_free(&low[k]);
-  return s;
+  real *analyse[CX_DEGREES], *synth[CX_DEGREES];
+  TRY(extend_modes(f, metric, out->held, &t->mem, analyse, synth));
+  for (int k = 0; k < f->degrees; k++) {
+    out->analyse[k] = tape_const(t, metric->c->n[k], f->spectral, analyse[k]);
+    out->synthesise[k] = tape_const(t, metric->c->n[k], f->spectral, synth[k]);
+  }
+  return t->status;
 }
 
 dkho_status extend_prepare(const dkho_config *f, const dec *metric, const geometry *g, tape *t, extension_maps *out) {

@@ -67,13 +67,13 @@ done:
   return s;
 }
 
-/* The output reads state `layers` of the target degree; a layer of coupled phases is taken to reach all degrees, a hop
+/* The output reads state `layers` of the target degree; a layer of coupled phases is taken to reach all degrees, as low modes do, a hop
  * reaches the neighbours. */
 static void plan_live(fused *f) {
   unsigned all = (1U << f->s.degrees) - 1, m = f->live[f->s.layers] = 1U << f->s.target;
   for (int l = f->s.layers - 1; l >= 0; l--) {
-    if (f->s.relation == FUSED_COUPLED) m = all;
-    if (f->s.relation == FUSED_CARRIER) m = (m | m << 1 | m >> 1) & all;
+    if (f->s.relation == FUSED_COUPLED || f->s.modes) m = all;
+    if (f->s.relation == FUSED_CARRIER || f->s.exchange) m = (m | m << 1 | m >> 1) & all;
     f->live[l] = m;
   }
 }
@@ -108,7 +108,7 @@ static dkho_status plan_chunks(fused *f) {
   return DKHO_OK;
 }
 
-static size_t take(size_t *at, size_t rows, int cols) {
+size_t take_place(size_t *at, size_t rows, int cols) {
   size_t here = *at;
   *at += rows * (size_t)kern_pad(cols);
   return here;
@@ -119,15 +119,15 @@ static void plan_unit(fused *f, grad_unit *u, int in, int out, int skip, int map
   int h = f->s.h, c = f->s.c;
   size_t at = 0;
   u->base = f->grads;
-  u->w1 = take(&at, (size_t)in, h);
-  u->b1 = take(&at, 1, h);
-  u->norm1 = take(&at, 2, h);
-  u->w2 = take(&at, (size_t)h, out);
-  u->b2 = take(&at, 1, out);
-  u->skip = take(&at, skip ? (size_t)h : 0, h);
-  u->norm2 = take(&at, skip ? 2 : 0, h);
-  u->maps_w = take(&at, maps ? (size_t)h : 0, 3 * c);
-  u->maps_b = take(&at, maps ? 1 : 0, 3 * c);
+  u->w1 = take_place(&at, (size_t)in, h);
+  u->b1 = take_place(&at, 1, h);
+  u->norm1 = take_place(&at, 2, h);
+  u->w2 = take_place(&at, (size_t)h, out);
+  u->b2 = take_place(&at, 1, out);
+  u->skip = take_place(&at, skip ? (size_t)h : 0, h);
+  u->norm2 = take_place(&at, skip ? 2 : 0, h);
+  u->maps_w = take_place(&at, maps ? (size_t)h : 0, 3 * c);
+  u->maps_b = take_place(&at, maps ? 1 : 0, 3 * c);
   u->size = at;
 }
 
@@ -142,22 +142,26 @@ static void plan_units(fused *f) {
     grad_unit *u = &f->enc_unit[k];
     if (!fused_lives(f, 0, k)) continue;
     plan_unit(f, u, s->varying[k].count, s->h, 0, 1);
-    u->fixed = take(&u->size, (size_t)s->fixed[k].count, s->h);
-    u->global = take(&u->size, (size_t)s->global[k].count, s->h);
-    u->start_w = take(&u->size, s->start == FUSED_CONTENT ? (size_t)s->h : 0, s->c);
-    u->start_b = take(&u->size, s->start != FUSED_ZERO, s->c);
+    plan_cross(f, 0, k, u);
+    u->fixed = take_place(&u->size, (size_t)s->fixed[k].count, s->h);
+    u->global = take_place(&u->size, (size_t)s->global[k].count, s->h);
+    u->start_w = take_place(&u->size, s->start == FUSED_CONTENT ? (size_t)s->h : 0, s->c);
+    u->start_b = take_place(&u->size, s->start != FUSED_ZERO, s->c);
     close_unit(f, u);
   }
   for (int l = 0; l < s->layers; l++)
     for (int k = 0; k < s->degrees; k++) {
       if (!fused_lives(f, l + 1, k)) continue;
-      plan_unit(f, &f->unit[l][k], s->h + 2 * s->c, s->h, 1, l + 1 < s->layers);
+      plan_unit(f, &f->unit[l][k], f->wide[k], s->h, 1, l + 1 < s->layers);
+      plan_cross(f, l + 1, k, &f->unit[l][k]);
+      f->unit[l][k].low = take_place(&f->unit[l][k].size, (size_t)s->modes, s->h);
       close_unit(f, &f->unit[l][k]);
     }
   plan_unit(f, &f->dec_unit, s->h + 2 * s->c, s->outputs, 0, s->relation == FUSED_CARRIER);
   close_unit(f, &f->dec_unit);
   f->scalars = f->grads;
   f->grads += (size_t)kern_pad(s->layers * (DEG + 1));
+  plan_mix(f);
 }
 
 static dkho_status take_reals(fused *f, size_t n, real **out) {
@@ -171,8 +175,8 @@ static dkho_status alloc_maps(fused *f, int width, packed_maps *m) {
   return take_reals(f, h * out, &m->wt);
 }
 
-static dkho_status alloc_rank(fused *f, packed_rank *r) {
-  size_t h = (size_t)f->s.h, in = h + 2 * (size_t)f->s.c;
+static dkho_status alloc_rank(fused *f, packed_rank *r, int wide) {
+  size_t h = (size_t)f->s.h, in = (size_t)wide;
   TRY(take_reals(f, in * h, &r->w1));
   TRY(take_reals(f, in * h, &r->w1t));
   real **square[] = {&r->w2, &r->w2t, &r->skip, &r->skipt};
@@ -199,10 +203,11 @@ static dkho_status alloc_weights(fused *f) {
   const fused_shape *s = &f->s;
   for (int k = 0; k < s->degrees; k++) {
     TRY(alloc_codec(f, &f->encoder[k], s->varying[k].count, s->h, s->fixed[k].count, s->global[k].count));
-    for (int l = 0; l < s->layers; l++) TRY(alloc_rank(f, &f->layer[l].rank[k]));
+    for (int l = 0; l < s->layers; l++) TRY(alloc_rank(f, &f->layer[l].rank[k], f->wide[k]));
     if (s->start != FUSED_ZERO) TRY(alloc_maps(f, s->c, &f->start[k]));
   }
   if (s->relation == FUSED_CARRIER) TRY(alloc_maps(f, 3 * s->c, &f->view));
+  TRY(alloc_links(f));
   return alloc_codec(f, &f->decoder, s->h + 2 * s->c, s->outputs, 0, 0);
 }
 
@@ -244,10 +249,11 @@ static dkho_status build_lists(fused *f, const fused_mesh *mesh) {
   TRY_GOTO(take_rows(f, mesh->share, order, &m, &ordered));
   for (int k = 0; k < f->s.degrees; k++) {
     f->tiles[k] = kern_tiles(f->s.n[k]);
-    if (f->s.relation == FUSED_ALONE) continue;
+    if (f->s.relation != FUSED_COUPLED && f->s.relation != FUSED_CARRIER) continue;
     if (k > 0) TRY_GOTO(down_lists(f, &m, k));
     if (k + 1 < f->s.degrees) TRY_GOTO(up_lists(f, &m, k));
   }
+  TRY_GOTO(plan_links(f, &m));
   TRY_GOTO(plan_chunks(f));
   TRY_GOTO(plan_trees(f));
   plan_live(f);
@@ -261,6 +267,7 @@ done:
 
 static dkho_status build(fused *f, const fused_mesh *mesh, const real *const *fixed) {
   TRY(build_lists(f, mesh));
+  TRY(plan_modes(f, mesh));
   TRY(alloc_weights(f));
   return keep_inputs(f, fixed);
 }
@@ -268,15 +275,18 @@ static dkho_status build(fused *f, const fused_mesh *mesh, const real *const *fi
 dkho_status fused_create(fused **out, const kern *k, const fused_shape *shape, const fused_mesh *mesh,
                          const real *const *fixed) {
   assert(shape->degrees >= 1 && shape->degrees <= DEG && shape->layers >= 1 && shape->layers <= FUSED_LAYERS);
-  assert(shape->h >= 1 && shape->c >= 1 && shape->substeps >= 1 && shape->outputs >= 1);
+  int none = shape->relation == FUSED_NONE, extended = shape->exchange || shape->modes;
+  assert(shape->h >= 1 && (none || (shape->c >= 1 && shape->substeps >= 1)) && shape->outputs >= 1);
   assert(shape->target >= 0 && shape->target < shape->degrees);
-  assert(shape->relation != FUSED_CARRIER || shape->start == FUSED_ZERO);
+  assert((shape->relation != FUSED_CARRIER && !none) || shape->start == FUSED_ZERO);
+  assert(!extended || ((none || shape->relation == FUSED_COUPLED) && !mesh->share));
   *out = NULL;
   fused *f;
   if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
   f->k = k;
   f->s = *shape;
   if (shape->relation == FUSED_CARRIER) f->s.substeps = 1;
+  if (none) f->s.c = f->s.substeps = 0;
   dkho_status s = build(f, mesh, fixed);
   if (s == DKHO_OK)
     *out = f;
@@ -296,10 +306,26 @@ size_t fused_grads(const fused *f) {
   return f->grads;
 }
 
-/* Products of one pass over all simplices: [0] those that carry a cotangent to their input, [1] those that do not. */
+/* Of degree k in the layers: maps of the relation and of links, the update, low modes. */
+static void count_layers(const fused *f, int k, double count[2]) {
+  const fused_shape *s = &f->s;
+  double n = (double)s->n[k], h = s->h, maps = 3 * h * s->c, update = f->wide[k] * h + 2 * h * h;
+  for (int l = 0; l < s->layers && fused_lives(f, l, k); l++) {
+    int lives = fused_lives(f, l + 1, k);
+    count[0] += n * (maps + (lives ? update : 0));
+    for (int up = 0; up < 2; up++) {
+      const fused_link *link = fused_sends(f, l, k, up);
+      if (link && link->maps_first) count[0] += n * h * f->parts * h;
+    }
+    count[1] += n * h * s->modes * (1 + lives);
+    if (lives) count[0] += s->modes * h * h;
+  }
+}
+
+/* Products of one pass over all simplices: [0] those with gradients on both sides, [1] those with one. */
 static void count_products(const fused *f, double count[2]) {
   const fused_shape *s = &f->s;
-  double h = s->h, c = s->c, maps = 3 * h * c, update = (h + 2 * c) * h + 2 * h * h;
+  double h = s->h, c = s->c, all = s->degrees * s->modes;
   count[0] = count[1] = 0;
   for (int k = 0; k < s->degrees; k++) {
     double n = (double)s->n[k];
@@ -307,11 +333,11 @@ static void count_products(const fused *f, double count[2]) {
     count[0] += n * h * h;
     count[1] += n * h * s->varying[k].count;
     if (s->start == FUSED_CONTENT && fused_wants(f, 0, k)) count[0] += n * h * c;
-    for (int l = 0; l < s->layers && fused_lives(f, l, k); l++)
-      count[0] += n * (maps + (fused_lives(f, l + 1, k) ? update : 0));
+    count_layers(f, k, count);
   }
+  count[0] += s->layers * (2 * all * all * h + all * h * h);
   count[0] += (double)s->n[s->target] * ((h + 2 * c) * h + h * s->outputs);
-  if (s->relation == FUSED_CARRIER) count[0] += (double)s->n[s->target] * maps;
+  if (s->relation == FUSED_CARRIER) count[0] += (double)s->n[s->target] * 3 * h * c;
 }
 
 double fused_work_forward(const fused *f) {

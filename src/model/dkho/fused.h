@@ -28,15 +28,18 @@ typedef struct fused_mlp {
 typedef struct fused_rank {
   size_t drive_w, drive_b, gate_w, gate_b, lag_w, lag_b; /* h × c, c */
   size_t read_w, read_b;                                 /* 2c × h, h */
-  fused_mlp update;                                      /* 2h, h, h */
+  fused_mlp update;                                      /* 2h, h, h; NONE: h, h, h */
   size_t skip;                                           /* h × h */
   size_t gain, shift;                                    /* h */
   size_t sigma;                                          /* one logit: σ = softplus(s) + 1e-4 */
+  size_t link[2][2];                                     /* h × h, from below and above: signed, unsigned */
+  size_t ret;                                            /* h × h */
 } fused_rank;
 
 typedef struct fused_layer {
   fused_rank rank[FUSED_DEGREES];
-  size_t tau; /* one logit: τ = tau_min + tau_range·sigmoid(t) */
+  size_t tau;             /* one logit: τ = tau_min + tau_range·sigmoid(t) */
+  size_t mix, mix1, mix2; /* h × h, and twice (degrees·modes)² */
 } fused_layer;
 
 /* Which rows of the encoder's first matrix a group of input columns meets. */
@@ -49,8 +52,10 @@ typedef struct fused_columns {
  * simplex by itself, so that only the target degree is computed at all. CARRIER: no phases; x = sigmoid(gate)⊙tanh(drive)
  * + tanh(lag) makes one hop a layer, m_k = σ_k (d x_{k-1} + δ x_{k+1}); [m, x] stands in for [cos θ, sin θ], the update is
  * scaled by τ, and the decoder reads x and tanh(gate) of the last layer's maps at the final state. CARRIER makes no use of
- * substeps, lag_scale and start. */
-typedef enum { FUSED_COUPLED, FUSED_ALONE, FUSED_CARRIER } fused_relation;
+ * substeps, lag_scale and start. NONE: nothing of all this; the update reads z, the decoder too; c, substeps, start are not used. */
+typedef enum { FUSED_COUPLED, FUSED_ALONE, FUSED_CARRIER, FUSED_NONE } fused_relation;
+/* What neighbours exchange of their content, beside COUPLED or NONE. */
+enum { FUSED_SIGNED = 1, FUSED_UNSIGNED = 2 };
 /* θ at the start: zero; π tanh(z_0 W + b); b on all simplices of the degree. */
 typedef enum { FUSED_ZERO, FUSED_CONTENT, FUSED_COMMON } fused_start;
 
@@ -61,15 +66,17 @@ typedef struct fused_shape {
   int64_t n[FUSED_DEGREES];
   int h, c, layers, substeps;
   int target, outputs; /* degree of the output and its channels */
+  int exchange;        /* FUSED_SIGNED | FUSED_UNSIGNED; 0: none */
+  int modes;           /* low modes of each degree that carry content far, with COUPLED or NONE; 0: none */
   fused_columns fixed[FUSED_DEGREES], varying[FUSED_DEGREES], global[FUSED_DEGREES];
   real tau_min, tau_range, lag_scale;
-  fused_mlp encoder[FUSED_DEGREES], decoder; /* (columns, h, h) and (h + 2c, h, outputs) */
+  fused_mlp encoder[FUSED_DEGREES], decoder; /* (columns, h, h) and (h + 2c, h, outputs); NONE: (h, h, outputs) */
   fused_layer layer[FUSED_LAYERS];
   size_t start_w[FUSED_DEGREES], start_b[FUSED_DEGREES]; /* h × c, c; as `start` wants them */
 } fused_shape;
 
 /* Ranks may share a mesh: each then holds some of its chunks and the rows beside them; the same bits for any partition. The calls marked
- * with a star are then made by all ranks together, in the thread that made the comm. */
+ * with a star are then made by all ranks together, in the thread that made the comm. Meshes are not shared with exchange or modes. */
 
 /* Incidence of degree k with k-1 (face, sign: n[k] × (k+1)) and with k+1 (compressed rows); star NULL is the unit
  * metric, else n[k] positive numbers per degree: δ_{k+1} = M_k⁻¹ d_kᵀ M_{k+1}. Borrowed during fused_create. */
@@ -80,7 +87,8 @@ typedef struct fused_mesh {
   const int32_t *coface[FUSED_DEGREES];
   const int8_t *cosign[FUSED_DEGREES];
   const double *star[FUSED_DEGREES];
-  const mesh_share *share; /* NULL: this process holds all of it */
+  const real *analyse[FUSED_DEGREES], *synthesise[FUSED_DEGREES]; /* n[k] × modes */
+  const mesh_share *share;                                        /* NULL: this process holds all of it */
 } fused_mesh;
 
 /* An order of the simplices in which neighbours lie near each other: place[k][order[k][i]] = i. Of the mesh only faces and cofaces are

@@ -4,34 +4,13 @@
 
 #include <string.h>
 
-/* One block: tiles first … first+n-1 of degree k in layer l. */
-typedef struct block {
-  const fused *f;
-  const kern *K;
-  sample_state *s;
-  scratch *w;
-  int k, l, first, n, h, c;
-} block;
-
-static real *tile_at(real *x, int tile, int ch) {
-  return x + (size_t)tile * (size_t)ch * LANES;
-}
-
 static block block_of(const pass *p, const chunk *c, scratch *w, int first) {
   int n = c->last - first < BLOCK ? c->last - first : BLOCK;
-  return (block){p->f, p->f->k, p->s, w, c->k, p->layer, first, n, p->f->s.h, p->f->s.c};
+  return (block){p->f, p->f->k, p->s, w, c->k, p->layer, first, n, p->f->s.h, p->f->s.c, p->f->wide[c->k], w->a, NULL};
 }
 
 static int is_carrier(const block *b) {
   return b->f->s.relation == FUSED_CARRIER;
-}
-
-/* State l of the block: [xhat or z_0, cos θ, sin θ], stride state_stride. */
-static size_t state_stride(const block *b) {
-  return (size_t)(b->h + 2 * b->c) * LANES;
-}
-static real *state_at(const block *b, int l) {
-  return tile_at(b->s->z[l][b->k], b->first, b->h + 2 * b->c);
 }
 
 /* The carrier's [m, x] in state l; in the last state [x, tanh gate], of which map_content has left the second. */
@@ -48,6 +27,7 @@ static void load_carrier(const block *b, int l) {
 
 /* Fills in the phases of state l, θ after `step` substeps, or the carrier. */
 static void load_relation(const block *b, int l, int step) {
+  if (!b->c) return;
   if (is_carrier(b))
     load_carrier(b, l);
   else
@@ -63,19 +43,28 @@ static const real *next_block(const real *x, int ch) {
   return x + (size_t)(BLOCK * ch) * LANES;
 }
 
-/* a = [state l] W_1 + b_1 */
-static void first_map(const block *b, int l, const real *w1, const real *b1) {
-  int in = b->h + 2 * b->c;
+/* a = [state l] W_1 + b_1 on `in` of its channels; in a layer, also what links bring ready and what the modes bring, Φ_k T_k. */
+static void first_map(const block *b, int l, int in, const real *w1, const real *b1) {
   const real *x = state_at(b, l);
-  b->K->mm_sum(&(kern_sum){.tiles = b->n,
-                           .out = b->h,
-                           .terms = 1,
-                           .term = {{x, state_stride(b), in, w1, b->h}},
-                           .shift = b1,
-                           .y = b->w->a,
-                           .ys = (size_t)b->h * LANES,
-                           .ahead = {next_block(x, in)},
-                           .lines = {block_lines(in)}});
+  int modes = l < b->f->s.layers ? b->f->s.modes : 0;
+  size_t hs = (size_t)b->h * LANES;
+  kern_sum j = {.tiles = b->n,
+                .out = b->h,
+                .terms = 1,
+                .term = {{x, state_stride(b), in, w1, b->h}},
+                .base = b->base,
+                .bs = hs,
+                .shift = b1,
+                .y = b->a,
+                .ys = hs,
+                .ahead = {next_block(x, b->wide)},
+                .lines = {block_lines(b->wide)}};
+  if (modes) {
+    j.terms = 2;
+    j.term[1] = (kern_term){tile_at(b->f->synthesise[b->k], b->first, modes), (size_t)modes * LANES, modes,
+                            b->s->far + (int64_t)b->k * modes * b->h, b->h};
+  }
+  b->K->mm_sum(&j);
 }
 
 /* An array of ch channels whose next block a product brings. */
@@ -103,7 +92,6 @@ static void square_map(const block *b, const real *x, const real *w, int ld, int
 static void second_map(const block *b, const packed_rank *r) {
   size_t hs = (size_t)b->h * LANES, zs = state_stride(b);
   const real *z0 = state_at(b, 0);
-  int in = b->h + 2 * b->c;
   b->K->mm_sum(&(kern_sum){.tiles = b->n,
                            .out = b->h,
                            .terms = 2,
@@ -114,8 +102,8 @@ static void second_map(const block *b, const packed_rank *r) {
                            .shift = r->lift,
                            .y = b->w->g,
                            .ys = hs,
-                           .ahead = {next_block(z0, in), next_block(state_at(b, b->l + 1), in)},
-                           .lines = {block_lines(in), block_lines(in)}});
+                           .ahead = {next_block(z0, b->wide), next_block(state_at(b, b->l + 1), b->wide)},
+                           .lines = {block_lines(b->wide), block_lines(b->wide)}});
 }
 
 static const packed_maps *maps_of(const block *b, int l) {
@@ -128,6 +116,7 @@ static real *turn_at(const block *b, int l) {
 
 /* Drive, gate and lag of layer l from its state. */
 static void map_content(const block *b, int l) {
+  if (!b->c) return;
   const packed_maps *m = maps_of(b, l);
   int c3 = 3 * b->c;
   real *maps = tile_at(b->s->maps[l][b->k], b->first, c3);
@@ -145,9 +134,7 @@ static void carrier_back(const block *b, int l, real *g_pre, size_t ps) {
   b->K->carrier_back(b->n, b->c, maps, turn ? t : a, turn, state_stride(b), turn ? a : NULL, g_pre, ps);
 }
 
-/* Weight and bias gradients of y = x W + b from g_y [n][out]. */
-static void linear_grads(const block *b, const real *x, size_t xs, int in, const real *gy, int out, real *gw,
-                         real *gb) {
+void linear_grads(const block *b, const real *x, size_t xs, int in, const real *gy, int out, real *gw, real *gb) {
   b->K->transpose(b->n, gy, (size_t)out * LANES, out, b->w->rows);
   b->K->grad_w(b->n, x, xs, in, b->w->rows, out, gw);
   b->K->grad_b(b->n, b->w->rows, out, gb);
@@ -246,8 +233,16 @@ static int has_start(const block *b) {
   return b->f->s.start != FUSED_ZERO && fused_wants(b->f, 0, b->k);
 }
 
+/* For those who read state l from elsewhere: rows, and this block's share of the coefficients Φᵀ M z. */
+static void leave_state(const block *b, int l, real *coefficients) {
+  int modes = b->f->s.modes;
+  if (fused_extended(b->f)) cross_send(b, l);
+  if (modes && l < b->f->s.layers)
+    b->K->grad_w(b->n, tile_at(b->f->analyse[b->k], b->first, modes), (size_t)modes * LANES, modes,
+                 cross_rows(b, l, b->k, 0, 0), b->h, coefficients);
+}
+
 void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
-  (void)partial;
   const packed_codec *e = &p->f->encoder[c->k];
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
@@ -257,23 +252,32 @@ void encoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
     kern_mm(b.K, b.n, w->a, hs, b.h, e->w2, b.h, b.h, e->b2, 0, state_at(&b, 0), state_stride(&b));
     map_content(&b, 0);
     if (has_start(&b)) start_phases(&b);
+    leave_state(&b, 0, partial);
   }
 }
 
-/* u = z + norm(gelu([z, cos θ, sin θ] W_1 + b_1)) W_2 + b_2 + z_0 S;  next state = norm(u) */
+/* Where layer b->l keeps what stands before GELU. */
+static real *kept_at(const block *b) {
+  real *kept = b->s->pre[b->l][b->k];
+  return kept ? tile_at(kept, b->first, b->h) : b->w->a;
+}
+
+/* u = z + norm(gelu([z, cos θ, sin θ, …] W_1 + b_1)) W_2 + b_2 + z_0 S;  next state = norm(u) */
 void content_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
-  (void)partial;
   const packed_rank *r = &p->f->layer[p->layer].rank[c->k];
   int last = p->layer + 1 == p->f->s.layers;
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)b.h * LANES, zs = state_stride(&b);
     load_relation(&b, b.l, (b.l + 1) * p->f->s.substeps);
-    first_map(&b, b.l, r->w1, r->b1);
-    b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
+    b.a = kept_at(&b);
+    if (p->f->parts) cross_load(&b);
+    first_map(&b, b.l, b.wide, r->w1, r->b1);
+    b.K->gelu_norm(b.n, b.h, b.a, hs, w->a, hs);
     second_map(&b, r);
     b.K->norm(b.n, b.h, w->g, hs, state_at(&b, b.l + 1), zs, tile_at(b.s->rstd[b.l + 1][b.k], t, 1));
     if (!last || is_carrier(&b)) map_content(&b, b.l + 1);
+    leave_state(&b, b.l + 1, partial);
   }
 }
 
@@ -285,7 +289,7 @@ void decoder_chunk(const pass *p, const chunk *c, scratch *w, real *partial) {
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)b.h * LANES;
     load_relation(&b, layers, layers * p->f->s.substeps);
-    first_map(&b, layers, d->w1, d->b1);
+    first_map(&b, layers, b.h + 2 * b.c, d->w1, d->b1);
     b.K->gelu_norm(b.n, b.h, w->a, hs, w->a, hs);
     kern_mm(b.K, b.n, w->a, hs, b.h, d->w2, outs, outs, d->b2, 0, tile_at(b.s->y, t, outs), (size_t)outs * LANES);
   }
@@ -301,16 +305,29 @@ static void add_lanes(real *out, const real *lanes, int h) {
     }
 }
 
-/* Reverse of hid = norm(gelu(a)), a = [state l] W_1 + b_1, from g_hid in w->g: gradients of W_1, b_1 and the norm;
- * g_z = (add ? g_z : 0) + g_a W_zᵀ; phases added, or the two carrier columns put in gt and res_a. w->a, hat and rstd as left by gelu_norm_keep. */
-static void first_back(const block *b, int l, const real *gain, const real *w1t, const grad_unit *u, int add, real *gz,
-                       real *partial) {
+/* g_W1 += stateᵀ g_a, g_b1 += g_a; of a layer with low modes also g_T += Φᵀ g_a. The rows of g_a stay where neighbours read them. */
+static void first_grads(const block *b, int l, int in, const grad_unit *u, real *partial) {
+  int reads = l < b->f->s.layers, modes = reads ? b->f->s.modes : 0;
+  real *rows = reads && b->s->rows[l & 1][b->k][0] ? cross_rows(b, l, b->k, 0, 0) : b->w->rows;
+  b->K->transpose(b->n, b->w->g, (size_t)b->h * LANES, b->h, rows);
+  b->K->grad_w(b->n, state_at(b, l), state_stride(b), in, rows, b->h, partial + u->w1);
+  b->K->grad_b(b->n, rows, b->h, partial + u->b1);
+  if (modes)
+    b->K->grad_w(b->n, tile_at(b->f->synthesise[b->k], b->first, modes), (size_t)modes * LANES, modes, rows, b->h,
+                 partial + u->low);
+}
+
+/* Reverse of hid = norm(gelu(a)), a = [state l] W_1 + b_1 on `in` channels, from g_hid in w->g: gradients of W_1, b_1 and the norm;
+ * g_z = (add ? g_z : 0) + g_a W_zᵀ; phases added, or the two carrier columns put in gt and res_a. b->a, hat and rstd as left by gelu_norm_keep. */
+static void first_back(const block *b, int l, int in, const real *gain, const real *w1t, const grad_unit *u, int add,
+                       real *gz, real *partial) {
   scratch *w = b->w;
-  int h = b->h, in = h + 2 * b->c;
+  int h = b->h;
   size_t hs = (size_t)h * LANES, cs = (size_t)(2 * b->c) * LANES;
-  b->K->norm_back(b->n, h, w->g, hs, w->hat, hs, w->rstd, gain, w->a, hs, w->g, hs, w->lanes);
-  linear_grads(b, state_at(b, l), state_stride(b), in, w->g, h, partial + u->w1, partial + u->b1);
+  b->K->norm_back(b->n, h, w->g, hs, w->hat, hs, w->rstd, gain, b->a, hs, w->g, hs, w->lanes);
+  first_grads(b, l, in, u, partial);
   square_map(b, w->g, w1t, in, add, gz, (ahead){gz, h}, (ahead){gz, 0});
+  if (!b->c) return;
   kern_mm(b->K, b->n, w->g, hs, h, w1t + h, in, 2 * b->c, NULL, 0, w->small, cs);
   real *gt = tile_at(b->s->gt[b->k], b->first, b->c);
   if (is_carrier(b)) {
@@ -326,15 +343,26 @@ static void update_back(const block *b, const packed_rank *r, const grad_unit *u
   scratch *w = b->w;
   size_t hs = (size_t)b->h * LANES;
   int h = b->h;
-  first_map(b, b->l, r->w1, r->b1);
-  b->K->gelu_norm_keep(b->n, h, w->a, hs, w->hat, hs, w->rstd);
+  if (b->a == w->a) first_map(b, b->l, b->wide, r->w1, r->b1);
+  b->K->gelu_norm_keep(b->n, h, b->a, hs, w->hat, hs, w->rstd);
   linear_grads(b, w->hat, hs, h, gz, h, partial + u->w2, partial + u->b2);
   b->K->grad_w(b->n, state_at(b, 0), state_stride(b), h, w->rows, h, partial + u->skip);
   real *gz0 = tile_at(b->s->gz0[b->k], b->first, h);
-  int state = h + 2 * b->c;
+  int state = b->wide;
   square_map(b, gz, r->skipt, h, !fresh, gz0, (ahead){gz0, h}, (ahead){gz, 0});
   square_map(b, gz, r->w2t, h, 0, w->g, (ahead){state_at(b, 0), state}, (ahead){state_at(b, b->l + 1), state});
-  first_back(b, b->l, r->gain1, r->w1t, u, 1, gz, partial);
+  first_back(b, b->l, b->wide, r->gain1, r->w1t, u, 1, gz, partial);
+  cross_back(b, r);
+}
+
+/* g_z of state l += what its readers elsewhere give back: the maps of the relation, links, modes; `begun`: g_z holds something. */
+static void return_state(const block *b, int l, int begun, real *gz, const grad_unit *u, real *partial) {
+  if (l >= b->f->s.layers) return;
+  if (b->c)
+    map_back(b, l, begun, gz, u, partial);
+  else if (!begun)
+    memset(gz, 0, (size_t)(b->n * b->h) * LANES * sizeof *gz);
+  if (fused_extended(b->f)) cross_return(b, l, u, gz, partial);
 }
 
 /* The target degree's g_z comes from the decoder, the others' begins with the maps of the last layer. */
@@ -350,7 +378,8 @@ void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
     block b = block_of(p, c, w, t);
     size_t hs = (size_t)h * LANES;
     real *gz = tile_at(b.s->gz[b.k], t, h);
-    if (!last) map_back(&b, b.l + 1, target || !fresh, gz, u, partial);
+    b.a = kept_at(&b);
+    return_state(&b, b.l + 1, target || !fresh, gz, u, partial);
     b.K->norm_back(b.n, h, gz, hs, state_at(&b, b.l + 1), state_stride(&b), tile_at(b.s->rstd[b.l + 1][b.k], t, 1),
                    r->gain, NULL, 0, gz, hs, w->lanes + 2 * h * LANES);
     update_back(&b, r, u, fresh, gz, partial);
@@ -364,7 +393,7 @@ void content_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
 static void encoder_cotangent(const block *b, const grad_unit *u, real *gz, real *partial) {
   int reached = fused_lives(b->f, 1, b->k);
   if (reached) b->K->axpy((size_t)b->n * (size_t)b->h * LANES, 1, tile_at(b->s->gz0[b->k], b->first, b->h), gz);
-  map_back(b, 0, reached, gz, u, partial);
+  return_state(b, 0, reached, gz, u, partial);
   if (has_start(b)) start_back(b, u, gz, partial);
 }
 
@@ -405,12 +434,12 @@ void decoder_back_chunk(const pass *p, const chunk *c, scratch *w, real *partial
   for (int t = c->first; t < c->last; t += BLOCK) {
     block b = block_of(p, c, w, t);
     const real *gy = tile_at(b.s->g_y, t, outs);
-    first_map(&b, layers, d->w1, d->b1);
+    first_map(&b, layers, h + 2 * b.c, d->w1, d->b1);
     b.K->gelu_norm_keep(b.n, h, w->a, hs, w->hat, hs, w->rstd);
     thin_grads(&b, w->hat, hs, gy, outs, w->thin[1], partial + u->w2, partial + u->b2);
     kern_mm(b.K, b.n, gy, (size_t)outs * LANES, outs, d->w2t, h, h, NULL, 0, w->g, hs);
     real *gz = tile_at(b.s->gz[b.k], t, h);
-    first_back(&b, layers, d->gain, d->w1t, u, 0, gz, partial);
+    first_back(&b, layers, h + 2 * b.c, d->gain, d->w1t, u, 0, gz, partial);
     if (is_carrier(&b)) map_back(&b, layers, 1, gz, u, partial);
   }
   add_lanes(partial + u->norm1, w->lanes, h);

@@ -18,19 +18,24 @@ typedef struct packed_maps {
 
 typedef struct packed_rank {
   real *w1, *b1,
-      *w1t; /* in [W_z; W_read W_p]: (h+2c) × h, b_1 + b_read W_p; bare h × (h+2c). CARRIER: rows of m times σ */
+      *w1t; /* in [W_z; W_read W_p; parts]: wide × h, b_1 + b_read W_p; bare h × wide. CARRIER: rows of m times σ */
   real *w2, *w2t;     /* in: h × h; bare: h × h. CARRIER: times τ, as b_2 */
   real *gain1;        /* of the inner norm */
   real *skip, *skipt; /* h × h */
   real *carry, *lift; /* z + b_2 + shift_1 W_2 = carry ⊙ xhat + lift */
   real *gain;         /* of the layer's norm */
   packed_maps maps;   /* of this layer, fed by the pass before */
+  packed_maps
+      cross[2]; /* of links that map first, from below and above: in (the sender's): h × parts·h; bare parts·h × h */
+  real *ret, *ret_t; /* h × h */
   real sigma;
 } packed_rank;
 
 typedef struct packed_layer {
   packed_rank rank[DEG];
   real tau;
+  real *scale, *rise; /* of all degrees, padded to lanes: z = scale ⊙ xhat + rise of the state it reads */
+  real *mix, *mix_t, *mix1, *mix2; /* as in the slab; mix_t transposed */
 } packed_layer;
 
 typedef struct packed_codec {
@@ -43,7 +48,23 @@ typedef struct packed_codec {
 typedef struct grad_unit {
   size_t base, size; /* place in the packed gradient */
   size_t w1, b1, w2, b2, skip, norm1, norm2, maps_w, maps_b, fixed, global, start_w, start_b;
+  size_t cross_w[2], cross_b[2]; /* of links that map this state first, to below and above */
+  size_t low;                    /* modes × h: cotangent of what the modes bring */
+  int apart;                     /* 1: no gradient, but sums of the forward pass: to the state's `low` */
 } grad_unit;
+
+/* From one neighbouring degree: simplices of this one add up rows of the other, the parts of an exchange side by side, and map them;
+ * or, where the other has fewer simplices, it maps its rows and they are added up. Transports go by `there`, cotangents by `back`. */
+typedef struct fused_link {
+  int used, maps_first;
+  int faces; /* n > 0: the parts are those that W_u/n + W_s and W_u/n - W_s meet; 0: W_s and W_u, or the one there is */
+  kern_csr there, back;
+} fused_link;
+
+/* Places in the packed gradient of a layer's maps across modes, not padded. */
+typedef struct mix_unit {
+  size_t mix, mix1, mix2, ret[DEG];
+} mix_unit;
 
 typedef struct chunk {
   int k, first, last; /* degree and tiles */
@@ -73,12 +94,18 @@ struct fused {
   int tiles[DEG];
   int32_t *order[DEG]; /* which of the caller's simplices is held at each place */
   kern_gather up[DEG], down[DEG], up_adj[DEG], down_adj[DEG];
-  real *fixed[DEG];         /* [t][fixed.count] */
-  real *fixed_product[DEG]; /* [t][h] */
+  fused_link link[DEG][2];              /* from below, from above */
+  int parts;                            /* of an exchange: 0, 1 or 2 */
+  int wide[DEG];                        /* channels of a state: h, 2c, parts that are mapped here */
+  real *zeros;                          /* kern_pad(h) */
+  real *analyse[DEG], *synthesise[DEG]; /* [t][modes] */
+  real *fixed[DEG];                     /* [t][fixed.count] */
+  real *fixed_product[DEG];             /* [t][h] */
   packed_codec encoder[DEG], decoder;
   packed_layer layer[FUSED_LAYERS];
   packed_maps start[DEG], view; /* of θ at the start: h × c; CARRIER: the last layer's maps at the final state */
-  grad_unit enc_unit[DEG], dec_unit, unit[FUSED_LAYERS][DEG];
+  grad_unit enc_unit[DEG], dec_unit, unit[FUSED_LAYERS][DEG], low_unit[DEG];
+  mix_unit mix[FUSED_LAYERS];
   size_t scalars, grads, unit_max; /* scalars: per layer σ_0 … σ_{DEG-1}, τ */
   chunk *chunks;
   int chunk_count;
@@ -91,7 +118,8 @@ struct fused {
 
 /* Block buffers of one thread. */
 typedef struct scratch {
-  real *a, *hat, *g;         /* [block][h] */
+  real *a, *hat, *g, *base;  /* [block][h] */
+  real *parts;               /* [block][4h]: parts of exchanges */
   real *small, *rows, *rstd; /* [block][max(3c, outputs)], transposed cotangents, [block][1] */
   real *lanes;               /* [4][h] lane sums of norm gradients */
   real *thin[2], *sums;      /* [h+1][few] lane sums of maps and of the decoder's output, and room to sum them up */
@@ -104,9 +132,18 @@ static inline int fused_thin(int out) {
 
 /* State of one sample in flight. */
 typedef struct sample_state {
-  real *varying[DEG];                /* [t][varying.count] */
-  real *row[DEG];                    /* h: bias and global columns of the encoder */
-  real *z[FUSED_LAYERS + 1][DEG];    /* [t][h+2c]: encoder output, then normalised states; cos θ, sin θ */
+  real *varying[DEG];             /* [t][varying.count] */
+  real *row[DEG];                 /* h: bias and global columns of the encoder */
+  real *z[FUSED_LAYERS + 1][DEG]; /* [t][wide]: encoder output, then normalised states; cos θ, sin θ; parts */
+  real *pre[FUSED_LAYERS][DEG];   /* [t][h]: before GELU, kept where it takes gathers to make; else NULL */
+  real *rows
+      [2][DEG]
+      [3]; /* of even and odd states, in rows of kern_pad(h): z itself; parts for the degree below, and above. On the way
+                          * back cotangents: of the update's first map; of parts from below, and above */
+  real *low;                         /* [degrees][modes][kern_pad(h)]: coefficients of the state */
+  real *mixed[FUSED_LAYERS];         /* fused_modes.c */
+  real *far, *g_low;                 /* [degrees·modes][h]: what modes bring, cotangent of the coefficients; */
+  real *mix_work;                    /* room */
   real *rstd[FUSED_LAYERS + 1][DEG]; /* [t][1] */
   real *maps[FUSED_LAYERS + 1][DEG]; /* [t][3c] */
   real **theta[DEG];                 /* layers·substeps + 1 arrays of rows [t+1][16][c]; CARRIER: x of layer l */
@@ -158,6 +195,72 @@ typedef struct pass {
   enum { ALL_CHUNKS, INNER_CHUNKS, RIM_CHUNKS } which;
 } pass;
 typedef void (*chunk_fn)(const pass *p, const chunk *c, scratch *w, real *partial);
+
+/* One block: tiles first … first+n-1 of degree k in layer l. */
+typedef struct block {
+  const fused *f;
+  const kern *K;
+  sample_state *s;
+  scratch *w;
+  int k, l, first, n, h, c, wide;
+  real *a;          /* before GELU, on the way back GELU's slope: w->a or kept */
+  const real *base; /* what links bring ready, or NULL */
+} block;
+
+static inline real *tile_at(real *x, int tile, int ch) {
+  return x + (size_t)tile * (size_t)ch * LANES;
+}
+/* State l of the block: [xhat or z_0, cos θ, sin θ, parts], stride state_stride. */
+static inline size_t state_stride(const block *b) {
+  return (size_t)b->wide * LANES;
+}
+static inline real *state_at(const block *b, int l) {
+  return tile_at(b->s->z[l][b->k], b->first, b->wide);
+}
+/* Weight and bias gradients of y = x W + b from g_y [n][out]. */
+void linear_grads(const block *b, const real *x, size_t xs, int in, const real *gy, int out, real *gw, real *gb);
+
+/* fused_link.c: lists, matrices and their gradients. */
+dkho_status plan_links(fused *f, const fused_mesh *m);
+dkho_status alloc_links(fused *f);
+void plan_cross(const fused *f, int l, int k, grad_unit *u); /* of the unit that ends with state l */
+void pack_gathered(const fused *f, int l, int k, const real *params, real *w1);
+void pack_links(const fused *f, int l, int k, const real *params);
+void collect_links(const fused *f, int l, int k, const real *params, real *packed, real *out);
+
+/* fused_cross.c: what neighbours bring to the update of b->l, into the state and b->base; state l for them; and the ways back: parts'
+ * cotangents from those in w->g, and g_z += what came back of state l. */
+void cross_load(block *b);
+void cross_send(const block *b, int l);
+void cross_back(const block *b, const packed_rank *r);
+void cross_return(const block *b, int l, const grad_unit *u, real *gz, real *partial);
+/* Where rows q of state l of degree k from the block's first on are held, part p. */
+real *cross_rows(const block *b, int l, int k, int q, int p);
+
+/* fused_modes.c: low modes. The layer's part of the first map from the coefficients of state l in `low`; and back, from the sums of the
+ * units of layer l to g_low and the gradients of its maps. */
+dkho_status plan_modes(fused *f, const fused_mesh *m);
+void plan_mix(fused *f);
+void pack_modes(const fused *f, int l, const real *params);
+void collect_modes(const fused *f, int l, const real *packed, real *out);
+size_t mix_room(const fused *f);
+void mix_forward(const pass *p, int l);
+void mix_backward(const pass *p, int l);
+
+/* fused_pack.c */
+/* The affine part of a state's norm: NULL for the encoder's output, which has none. */
+typedef struct {
+  const real *gain, *shift;
+} affine;
+affine state_affine(const fused *f, const real *params, int l, int k);
+/* (gain ⊙ x + shift) W + b = x (diag(gain) W) + (b + shift W), for the first h rows of W (… × out), in place. */
+void absorb(const affine *a, int h, int out, real *w, real *b);
+/* Its reverse: the first h rows of a gradient taken on xhat, made one on gain ⊙ xhat + shift: g_W ← diag(gain) g_W + shift ⊗ g_b. */
+void release(const affine *a, int h, int out, real *gw, const real *gb);
+/* to (cols × rows) = fromᵀ */
+void flip(real *to, const real *from, int rows, int cols);
+/* A place in a unit for a matrix of padded rows. */
+size_t take_place(size_t *at, size_t rows, int cols);
 
 /* Chooses `order`; *out is the mesh in that order. All arrays are in `a`. */
 dkho_status order_mesh(const fused *f, const fused_mesh *m, int32_t *order[DEG], fused_mesh *out, arena *a);
@@ -217,6 +320,21 @@ void run_across(pass *p, unsigned mask, chunk_fn fn);
 
 static inline int fused_lives(const fused *f, int l, int k) {
   return k >= 0 && (f->live[l] >> k & 1U);
+}
+
+/* Whether the update of layer l takes in what links and modes bring. */
+static inline int fused_extended(const fused *f) {
+  return f->parts || f->s.modes;
+}
+/* Whether simplices ever meet their neighbours. */
+static inline int fused_meets(const fused *f) {
+  return f->s.exchange || f->s.relation == FUSED_COUPLED || f->s.relation == FUSED_CARRIER;
+}
+/* Whether layer l of the degree below (up 0) or above (1) reads state l of degree k through a link, and which. */
+static inline const fused_link *fused_sends(const fused *f, int l, int k, int up) {
+  int to = up ? k + 1 : k - 1;
+  if (to < 0 || to >= f->s.degrees || l >= f->s.layers || !fused_lives(f, l + 1, to)) return NULL;
+  return f->link[to][!up].used ? &f->link[to][!up] : NULL;
 }
 
 static inline int fused_wants(const fused *f, int step, int k) {

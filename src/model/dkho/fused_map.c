@@ -1,6 +1,8 @@
 /* fused_map.c: names of the parameter table to places in the slab, descriptor columns to rows of the first matrices. */
 #include "model/dkho/fused_map.h"
 
+#include "model/dkho/extend.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,10 +44,17 @@ static int count_class(const features *f, int k, feat_class cl) {
   return count;
 }
 
+static fused_relation relation_of(const dkho_config *cfg) {
+  if (cfg->relation == DKHO_RELATION_NONE) return FUSED_NONE;
+  return cfg->variant == DKHO_NO_DIRAC ? FUSED_ALONE : cfg->variant == DKHO_NO_PHASE ? FUSED_CARRIER : FUSED_COUPLED;
+}
+
 int dkho_fused_serves(const dkho_config *cfg, const features *f) {
-  if (cfg->lag_scale == 0 && cfg->variant != DKHO_NO_PHASE)
+  fused_relation relation = relation_of(cfg);
+  if (cfg->lag_scale == 0 && (relation == FUSED_COUPLED || relation == FUSED_ALONE))
     return 0; /* the way back finds the slope of Λ in Λ itself */
-  if (cfg->exchange != DKHO_EXCHANGE_OFF || cfg->relation != DKHO_KURAMOTO || cfg->spectral) return 0;
+  if ((cfg->exchange != DKHO_EXCHANGE_OFF || cfg->spectral) && (relation == FUSED_ALONE || relation == FUSED_CARRIER))
+    return 0;
   for (int k = 0; k < cfg->degrees; k++)
     if (count_class(f, k, FEAT_CLASS_SAMPLE) != features_class_width(f, k, FEAT_CLASS_SAMPLE)) return 0;
   return globals_agree(cfg, f);
@@ -69,19 +78,36 @@ static fused_mlp mlp_at(const params *p, const char *fmt, int a, int b) {
                      .b2 = find_place(p, fmt, ".lin2.b", a, b)};
 }
 
-static void layer_at(const params *p, int l, int degrees, fused_layer *out) {
-  out->tau = find_place(p, "layer%d", ".t", l, 0);
-  for (int k = 0; k < degrees; k++) {
+static void relation_at(const params *p, int l, int k, fused_rank *r) {
+  r->drive_w = find_place(p, "layer%d.drive%d", ".w", l, k), r->drive_b = find_place(p, "layer%d.drive%d", ".b", l, k);
+  r->gate_w = find_place(p, "layer%d.gate%d", ".w", l, k), r->gate_b = find_place(p, "layer%d.gate%d", ".b", l, k);
+  r->lag_w = find_place(p, "layer%d.lag%d", ".w", l, k), r->lag_b = find_place(p, "layer%d.lag%d", ".b", l, k);
+  r->read_w = find_place(p, "layer%d.read%d", ".w", l, k), r->read_b = find_place(p, "layer%d.read%d", ".b", l, k);
+  r->sigma = find_place(p, "layer%d", ".s", l, 0) + (size_t)k;
+}
+
+static void links_at(const params *p, const dkho_config *cfg, int l, int k, fused_rank *r) {
+  static const char *const name[2][2] = {{"layer%d.sdn%d", "layer%d.udn%d"}, {"layer%d.sup%d", "layer%d.uup%d"}};
+  for (int up = 0; up < 2; up++)
+    for (int kind = 0; kind < 2 && (up ? k + 1 < cfg->degrees : k > 0); kind++)
+      if (cfg->exchange >> kind & 1) r->link[up][kind] = find_place(p, name[up][kind], ".w", l, k);
+}
+
+static void layer_at(const params *p, const dkho_config *cfg, int l, fused_layer *out) {
+  int related = cfg->relation == DKHO_KURAMOTO;
+  if (related) out->tau = find_place(p, "layer%d", ".t", l, 0);
+  if (cfg->spectral) {
+    out->mix = find_place(p, "layer%d.mix", ".w", l, 0), out->mix1 = find_place(p, "layer%d.mix1", ".w", l, 0);
+    out->mix2 = find_place(p, "layer%d.mix2", ".w", l, 0);
+  }
+  for (int k = 0; k < cfg->degrees; k++) {
     fused_rank *r = &out->rank[k];
-    r->drive_w = find_place(p, "layer%d.drive%d", ".w", l, k),
-    r->drive_b = find_place(p, "layer%d.drive%d", ".b", l, k);
-    r->gate_w = find_place(p, "layer%d.gate%d", ".w", l, k), r->gate_b = find_place(p, "layer%d.gate%d", ".b", l, k);
-    r->lag_w = find_place(p, "layer%d.lag%d", ".w", l, k), r->lag_b = find_place(p, "layer%d.lag%d", ".b", l, k);
-    r->read_w = find_place(p, "layer%d.read%d", ".w", l, k), r->read_b = find_place(p, "layer%d.read%d", ".b", l, k);
+    if (related) relation_at(p, l, k, r);
+    links_at(p, cfg, l, k, r);
+    if (cfg->spectral) r->ret = find_place(p, "layer%d.ret%d", ".w", l, k);
     r->update = mlp_at(p, "layer%d.upd%d", l, k);
     r->skip = find_place(p, "layer%d.skip%d", ".w", l, k);
     r->gain = find_place(p, "layer%d.norm%d", ".g", l, k), r->shift = find_place(p, "layer%d.norm%d", ".b", l, k);
-    r->sigma = find_place(p, "layer%d", ".s", l, 0) + (size_t)k;
   }
 }
 
@@ -125,7 +151,7 @@ static void mesh_of(const cx *c, const dec *metric, int degrees, fused_mesh *m) 
 
 /* θ at the start; without phases the question does not arise. */
 static void start_at(const dkho_config *cfg, const params *p, fused_shape *s) {
-  if (cfg->variant == DKHO_NO_PHASE || cfg->start == DKHO_ZERO) return;
+  if (cfg->variant == DKHO_NO_PHASE || cfg->start == DKHO_ZERO || cfg->relation == DKHO_RELATION_NONE) return;
   int content = cfg->start == DKHO_DETERMINISTIC;
   s->start = content ? FUSED_CONTENT : FUSED_COMMON;
   for (int k = 0; k < cfg->degrees; k++) {
@@ -134,15 +160,20 @@ static void start_at(const dkho_config *cfg, const params *p, fused_shape *s) {
   }
 }
 
-static fused_relation relation_of(dkho_variant v) {
-  return v == DKHO_NO_DIRAC ? FUSED_ALONE : v == DKHO_NO_PHASE ? FUSED_CARRIER : FUSED_COUPLED;
+static dkho_status modes_of(const dkho_config *cfg, const dec *metric, arena *mem, fused_mesh *m) {
+  real *analyse[CX_DEGREES], *synth[CX_DEGREES];
+  TRY(extend_modes(cfg, metric, NULL, mem, analyse, synth));
+  for (int k = 0; k < cfg->degrees; k++) m->analyse[k] = analyse[k], m->synthesise[k] = synth[k];
+  return DKHO_OK;
 }
 
 dkho_status dkho_fused_create(fused **out, const kern *kernels, const dkho_config *cfg, const params *p,
                               const model_view *v) {
   const cx *c = v->c;
   const features *f = v->f;
-  fused_shape s = {.relation = relation_of(cfg->variant),
+  fused_shape s = {.relation = relation_of(cfg),
+                   .exchange = (int)cfg->exchange,
+                   .modes = cfg->spectral,
                    .degrees = cfg->degrees,
                    .h = cfg->h,
                    .c = cfg->c,
@@ -165,11 +196,12 @@ dkho_status dkho_fused_create(fused **out, const kern *kernels, const dkho_confi
     if (st == DKHO_OK) st = rows_of(&mem, f, k, FEAT_CLASS_GLOBAL, &s.global[k]);
     if (st == DKHO_OK) st = fixed_of(&mem, f, c, k, s.fixed[k].count, &fixed[k]);
   }
-  for (int l = 0; l < cfg->layers; l++) layer_at(p, l, cfg->degrees, &s.layer[l]);
+  for (int l = 0; l < cfg->layers; l++) layer_at(p, cfg, l, &s.layer[l]);
   s.decoder = mlp_at(p, "dec", 0, 0);
   start_at(cfg, p, &s);
   mesh_of(c, v->metric, cfg->degrees, &m);
   m.share = v->share;
+  if (st == DKHO_OK && cfg->spectral) st = modes_of(cfg, v->metric, &mem, &m);
   if (st == DKHO_OK) st = fused_create(out, kernels, &s, &m, fixed);
   arena_free(&mem);
   return st;

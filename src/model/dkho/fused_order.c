@@ -141,7 +141,7 @@ dkho_status order_mesh(const fused *f, const fused_mesh *m, int32_t *order[DEG],
   int32_t *place[DEG];
   int top = f->s.degrees - 1;
   *out = *m;
-  if (!top || f->s.relation == FUSED_ALONE) return keep_order(f, order, a);
+  if (!top || !fused_meets(f)) return keep_order(f, order, a);
   *out = (fused_mesh){.star = {0}};
   TRY(order_simplices(m, f->s.degrees, f->s.n, a, order, a, place));
   for (int k = 0; k <= top; k++) {

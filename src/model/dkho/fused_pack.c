@@ -9,8 +9,7 @@ static void copy(real *to, const real *from, size_t n) {
   memcpy(to, from, n * sizeof *to);
 }
 
-/* to (cols × rows) = fromᵀ */
-static void flip(real *to, const real *from, int rows, int cols) {
+void flip(real *to, const real *from, int rows, int cols) {
   for (int i = 0; i < rows; i++)
     for (int j = 0; j < cols; j++) to[j * rows + i] = from[i * cols + j];
 }
@@ -19,19 +18,13 @@ static double sigmoid(double x) {
   return 1 / (1 + exp(-x));
 }
 
-/* Where the affine part of a state's norm is: NULL for the encoder's output, which has none. */
-typedef struct {
-  const real *gain, *shift;
-} affine;
-
-static affine state_affine(const fused *f, const real *p, int l, int k) {
+affine state_affine(const fused *f, const real *p, int l, int k) {
   if (l == 0) return (affine){NULL, NULL};
   const fused_rank *at = &f->s.layer[l - 1].rank[k];
   return (affine){p + at->gain, p + at->shift};
 }
 
-/* (gain ⊙ x + shift) W + b = x (diag(gain) W) + (b + shift W), for the first h rows of W (… × out), in place. */
-static void absorb(const affine *a, int h, int out, real *w, real *b) {
+void absorb(const affine *a, int h, int out, real *w, real *b) {
   if (!a->gain) return;
   for (int o = 0; o < out; o++) {
     double s = (double)b[o];
@@ -64,9 +57,14 @@ static real update_scale(const fused *f, int l) {
 }
 
 /* First linear map on [z, p], p = [cos θ, sin θ] W_r + b_r:  z W_z + [cos, sin] (W_r W_p) + (b_1 + b_r W_p); the first c
- * rows of W_r W_p times `scale`. */
+ * rows of W_r W_p times `scale`. Without a relation it is z W_1 + b_1. */
 static void fold(const fused *f, const fused_rank *at, const real *p, real scale, packed_rank *r) {
   int h = f->s.h, c2 = 2 * f->s.c;
+  if (!c2) {
+    copy(r->w1, p + at->update.w1, (size_t)(h * h));
+    copy(r->b1, p + at->update.b1, (size_t)h);
+    return;
+  }
   const real *wp = p + at->update.w1 + h * h, *read = p + at->read_w, *bias = p + at->read_b;
   copy(r->w1, p + at->update.w1, (size_t)(h * h));
   for (int o = 0; o < h; o++) {
@@ -79,7 +77,6 @@ static void fold(const fused *f, const fused_rank *at, const real *p, real scale
     for (int j = 0; j < h; j++) s += (double)bias[j] * (double)wp[j * h + o];
     r->b1[o] = (real)s;
   }
-  flip(r->w1t, r->w1, h + c2, h);
 }
 
 /* Second linear map times `scale`, the inner norm absorbed. */
@@ -94,15 +91,26 @@ static void pack_second(const fused *f, const fused_mlp *at, const real *p, int 
   absorb(&inner, h, out, w2, b2);
 }
 
+/* σ_k = softplus(s_k) + 1e-4 and τ */
+static void pack_scalars(fused *f, int l, const real *p) {
+  const fused_shape *s = &f->s;
+  if (s->relation == FUSED_NONE) return;
+  f->layer[l].tau = s->tau_min + s->tau_range * (real)sigmoid((double)p[s->layer[l].tau]);
+  for (int k = 0; k < s->degrees; k++) {
+    double x = (double)p[s->layer[l].rank[k].sigma];
+    f->layer[l].rank[k].sigma = (real)(fmax(x, 0) + log1p(exp(-fabs(x))) + 1e-4);
+  }
+}
+
 static void pack_rank(const fused *f, int l, int k, const real *p, packed_rank *r) {
   const fused_rank *at = &f->s.layer[l].rank[k];
   int h = f->s.h;
   affine state = state_affine(f, p, l, k);
-  double s = (double)p[at->sigma];
-  r->sigma = (real)(fmax(s, 0) + log1p(exp(-fabs(s))) + 1e-4);
   fold(f, at, p, hop_scale(f, l, k), r);
+  pack_gathered(f, l, k, p, r->w1);
+  flip(r->w1t, r->w1, f->wide[k], h);
   absorb(&state, h, h, r->w1, r->b1);
-  pack_maps(f, at, p, &state, &r->maps);
+  if (f->s.c) pack_maps(f, at, p, &state, &r->maps);
   pack_second(f, &at->update, p, h, update_scale(f, l), r->w2, r->lift, r->w2t, r->gain1);
   for (int i = 0; i < h; i++) {
     r->carry[i] = state.gain ? state.gain[i] : 1;
@@ -111,6 +119,7 @@ static void pack_rank(const fused *f, int l, int k, const real *p, packed_rank *
   copy(r->skip, p + at->skip, (size_t)(h * h));
   copy(r->gain, p + at->gain, (size_t)h);
   flip(r->skipt, r->skip, h, h);
+  pack_links(f, l, k, p);
 }
 
 static void pack_start(const fused *f, int k, const real *p) {
@@ -145,8 +154,10 @@ static dkho_status fixed_task(void *ctx, size_t task, int worker) {
 
 void fused_prepare(fused *f, pool *p, const real *params) {
   const fused_shape *s = &f->s;
-  for (int l = 0; l < s->layers; l++)
-    f->layer[l].tau = s->tau_min + s->tau_range * (real)sigmoid((double)params[s->layer[l].tau]);
+  for (int l = 0; l < s->layers; l++) {
+    pack_scalars(f, l, params);
+    pack_modes(f, l, params);
+  }
   for (int k = 0; k < s->degrees; k++) {
     packed_codec *e = &f->encoder[k];
     if (!fused_lives(f, 0, k)) continue;
@@ -173,8 +184,7 @@ static void add_rows(real *to, const real *from, int rows, int cols) {
     for (int j = 0; j < cols; j++) to[i * cols + j] += from[i * kern_pad(cols) + j];
 }
 
-/* The first h rows of a gradient taken on xhat, made one on gain ⊙ xhat + shift: g_W ← diag(gain) g_W + shift ⊗ g_b. */
-static void release(const affine *a, int h, int out, real *gw, const real *gb) {
+void release(const affine *a, int h, int out, real *gw, const real *gb) {
   if (!a->gain) return;
   int ld = kern_pad(out);
   for (int i = 0; i < h; i++)
@@ -215,7 +225,7 @@ static void unfold(const fused *f, const fused_rank *at, const real *p, const re
   real *g_wp = out + at->update.w1 + h * h;
   add_rows(out + at->update.w1, gw, h, h);
   add_rows(out + at->update.b1, gb, 1, h);
-  for (int i = 0; i <= c2; i++) { /* row c2 stands for the bias */
+  for (int i = 0; c2 && i <= c2; i++) { /* row c2 stands for the bias */
     const real *g = i < c2 ? gw + (h + i) * ld : gb, *r = i < c2 ? read + i * h : bias;
     real *g_r = i < c2 ? out + at->read_w + i * h : out + at->read_b;
     for (int j = 0; j < h; j++) {
@@ -267,7 +277,11 @@ static void collect_rank(const fused *f, int l, int k, const real *params, real 
   const fused_rank *at = &f->s.layer[l].rank[k];
   const grad_unit *before = l ? &f->unit[l - 1][k] : &f->enc_unit[k];
   affine state = state_affine(f, params, l, k);
-  if (fused_lives(f, l + 1, k)) collect_update(f, l, k, params, packed, out);
+  if (fused_lives(f, l + 1, k)) {
+    collect_update(f, l, k, params, packed, out);
+    collect_links(f, l, k, params, packed, out);
+  }
+  if (!f->s.c) return;
   collect_maps(f, at, before, &state, packed + before->base, out);
   out[at->sigma] += packed[f->scalars + (size_t)(l * (DEG + 1) + k)] * (real)sigmoid((double)params[at->sigma]);
 }
@@ -293,7 +307,8 @@ void fused_collect(const fused *f, const real *params, real *packed, real *grads
     if (fused_lives(f, 0, k)) collect_encoder(f, k, params, packed, grads);
     for (int l = 0; l < s->layers && fused_lives(f, l, k); l++) collect_rank(f, l, k, params, packed, grads);
   }
-  for (int l = 0; l < s->layers; l++) {
+  for (int l = 0; l < s->layers; l++) collect_modes(f, l, packed, grads);
+  for (int l = 0; l < s->layers && s->relation != FUSED_NONE; l++) {
     double e = sigmoid((double)params[s->layer[l].tau]);
     grads[s->layer[l].tau] += packed[f->scalars + (size_t)(l * (DEG + 1) + DEG)] * s->tau_range * (real)(e * (1 - e));
   }

@@ -42,7 +42,8 @@ static void fold_partial(sweep *w, int i, int slot) {
     value = w->held[level], w->who[level] = -1;
   }
   int root = t->root[t->before[at << level]];
-  memcpy(w->p->s->packed + (size_t)root * f->grads + u->base, value, u->size * sizeof *value);
+  real *to = u->apart ? w->p->s->low : w->p->s->packed + (size_t)root * f->grads;
+  memcpy(to + u->base, value, u->size * sizeof *value);
 }
 
 /* A slot that no node of the tree waits in. */
@@ -120,6 +121,10 @@ static const grad_unit *decoder_unit(const pass *p, int k) {
   return &p->f->dec_unit;
 }
 
+static const grad_unit *low_unit(const pass *p, int k) {
+  return &p->f->low_unit[k];
+}
+
 /* Varying columns into tiles; the encoder's row: b_1 + global W. */
 static void load_sample(const pass *p, const fused_sample *in) {
   const fused *f = p->f;
@@ -134,11 +139,18 @@ static void load_sample(const pass *p, const fused_sample *in) {
   }
 }
 
+/* A pass that makes state l, and, with low modes, what they bring to the layer that reads it. */
+static void make_state(pass *p, int l, chunk_fn fn) {
+  int mixes = p->f->s.modes && l < p->f->s.layers;
+  run_turned(p, p->f->live[l], fn, mixes ? low_unit : NULL);
+  if (mixes) mix_forward(p, l);
+}
+
 static void forward(pass *p, const fused_sample *in) {
   const fused *f = p->f;
   int substeps = f->s.relation == FUSED_CARRIER ? 0 : f->s.substeps;
   load_sample(p, in);
-  run_turned(p, f->live[0], encoder_chunk, NULL);
+  make_state(p, 0, encoder_chunk);
   for (int l = 0; l < f->s.layers; l++) {
     for (int r = 0; r < substeps; r++) relation_forward(p, l * substeps + r);
     if (f->s.relation == FUSED_CARRIER) {
@@ -147,7 +159,7 @@ static void forward(pass *p, const fused_sample *in) {
       continue;
     }
     p->layer = l;
-    run_turned(p, f->live[l + 1], content_chunk, NULL);
+    make_state(p, l + 1, content_chunk);
   }
   run_turned(p, 1U << f->s.target, decoder_chunk, NULL);
 }
@@ -181,19 +193,20 @@ static void backward(pass *p, const fused_sample *in) {
   sample_state *s = p->s;
   memset(s->packed, 0, (size_t)f->roots * f->grads * sizeof *s->packed);
   for (int k = 0; k < f->s.degrees; k++)
-    if (fused_lives(f, 0, k)) zero(s->gt[k], f->tiles[k], f->s.c);
+    if (fused_lives(f, 0, k) && f->s.c) zero(s->gt[k], f->tiles[k], f->s.c);
   run_turned(p, 1U << f->s.target, decoder_back_chunk, decoder_unit);
   for (int l = f->s.layers - 1; l >= 0; l--) {
     p->layer = l;
     run_turned(p, f->live[l + 1], content_back_chunk, content_unit);
+    if (f->s.modes) mix_backward(p, l);
     if (f->s.relation == FUSED_CARRIER)
       carrier_backward(p, l);
-    else
+    else if (f->s.relation != FUSED_NONE)
       phases_backward(p, l);
   }
   run_turned(p, f->live[0], encoder_back_chunk, encoder_unit);
   share_gradient(p);
-  if (f->s.relation != FUSED_CARRIER) relation_scalars(p);
+  if (f->s.relation == FUSED_COUPLED || f->s.relation == FUSED_ALONE) relation_scalars(p);
   global_grads(p, in);
 }
 

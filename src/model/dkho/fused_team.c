@@ -16,6 +16,40 @@ static real *tiles(fused_team *t, int count, int ch, dkho_status *s) {
   return reals(t, (size_t)count * (size_t)ch * LANES, s);
 }
 
+/* Whether any layer leaves rows q of degree k, forward or back: z itself where somebody gathers it, or has maps that come first; parts
+ * over links with the degree below and above. */
+static int leaves_rows(const fused *f, int k, int q) {
+  if (q) return f->link[k][q - 1].used;
+  return f->s.modes || f->link[k][0].used || f->link[k][1].used;
+}
+
+/* Rows for neighbours, and states before GELU, of degree k. */
+static dkho_status plan_rows(fused_team *t, sample_state *st, int k) {
+  const fused *f = t->f;
+  size_t row = (size_t)f->tiles[k] * LANES * (size_t)kern_pad(f->s.h);
+  dkho_status s = DKHO_OK;
+  for (int odd = 0; odd < 2; odd++)
+    for (int q = 0; q < 3; q++)
+      if (leaves_rows(f, k, q)) st->rows[odd][k][q] = reals(t, row * (size_t)(q ? f->parts : 1), &s);
+  for (int l = 0; l < f->s.layers && fused_extended(f) && !t->predicts; l++)
+    if (fused_lives(f, l + 1, k)) st->pre[l][k] = tiles(t, f->tiles[k], f->s.h, &s);
+  return s;
+}
+
+/* What the low modes need. */
+static dkho_status plan_mixing(fused_team *t, sample_state *st) {
+  const fused *f = t->f;
+  size_t all = (size_t)(f->s.degrees * f->s.modes);
+  dkho_status s = DKHO_OK;
+  if (!all) return s;
+  st->low = reals(t, all * (size_t)kern_pad(f->s.h), &s);
+  st->far = reals(t, all * (size_t)f->s.h, &s);
+  st->g_low = reals(t, all * (size_t)f->s.h, &s);
+  st->mix_work = reals(t, mix_room(f), &s);
+  for (int l = 0; l < f->s.layers; l++) st->mixed[l] = t->predicts && l ? st->mixed[0] : reals(t, mix_room(f), &s);
+  return s;
+}
+
 static dkho_status plan_degree(fused_team *t, sample_state *st, int k) {
   const fused *f = t->f;
   int n = f->tiles[k], h = f->s.h, c = f->s.c, steps = f->s.layers * f->s.substeps;
@@ -27,21 +61,22 @@ static dkho_status plan_degree(fused_team *t, sample_state *st, int k) {
   st->row[k] = reals(t, (size_t)h, &s);
   for (int l = 0; l <= f->s.layers; l++) {
     if (!fused_lives(f, l, k)) continue;
-    st->z[l][k] = t->predicts && l > 1 ? st->z[1][k] : tiles(t, n, h + 2 * c, &s);
+    st->z[l][k] = t->predicts && l > 1 ? st->z[1][k] : tiles(t, n, f->wide[k], &s);
     st->rstd[l][k] = t->predicts && l > 0 ? st->rstd[0][k] : tiles(t, n, 1, &s);
-    if (l == f->s.layers && !carrier) continue;
+    if ((l == f->s.layers && !carrier) || !c) continue;
     st->maps[l][k] = t->predicts && l > 0 ? st->maps[0][k] : tiles(t, n, 3 * c, &s);
   }
+  TRY(plan_rows(t, st, k));
   if (!ARENA_NEW(&t->mem, st->theta[k], steps + 1)) return DKHO_E_MEMORY;
-  for (int i = 0; i <= steps; i++)
+  for (int i = 0; c && i <= steps; i++)
     st->theta[k][i] = t->predicts && i > 2 ? st->theta[k][i - 2] : tiles(t, near + 1, c, &s);
-  if (f->s.relation != FUSED_ALONE) st->res_a[k] = tiles(t, near + 1, c, &s);
+  if (f->s.relation != FUSED_ALONE && c) st->res_a[k] = tiles(t, near + 1, c, &s);
   if (f->s.relation == FUSED_COUPLED) st->res_b[k] = tiles(t, near + 1, c, &s);
   if (t->predicts) return s;
-  st->gt[k] = tiles(t, near + 1, c, &s);
+  if (c) st->gt[k] = tiles(t, near + 1, c, &s);
   st->gz[k] = tiles(t, n, h, &s);
   st->gz0[k] = tiles(t, n, h, &s);
-  if (!carrier) st->gmaps[k] = tiles(t, n, 3 * c, &s);
+  if (!carrier && c) st->gmaps[k] = tiles(t, n, 3 * c, &s);
   return s;
 }
 
@@ -50,13 +85,14 @@ static dkho_status plan_state(fused_team *t, sample_state *st) {
   int k = f->s.target, outs = f->s.outputs;
   dkho_status s = DKHO_OK;
   for (int d = 0; d < f->s.degrees; d++) TRY(plan_degree(t, st, d));
+  TRY(plan_mixing(t, st));
   st->y = tiles(t, f->tiles[k], outs, &s);
+  if (f->s.modes || !t->predicts) st->partial = reals(t, (size_t)t->partials * f->unit_max, &s);
   if (t->predicts) return s;
   st->g_y = tiles(t, f->tiles[k], outs, &s);
   st->flat_y = reals(t, (size_t)f->whole[k] * (size_t)outs, &s);
   st->flat_g = reals(t, (size_t)f->whole[k] * (size_t)outs, &s);
   st->dots = tiles(t, f->chunk_count, 3, &s);
-  st->partial = reals(t, (size_t)t->partials * f->unit_max, &s);
   if (!ARENA_NEW(&t->mem, st->leaf, f->chunk_count * 3) ||
       !ARENA_NEW(&t->mem, st->sums, (size_t)(f->roots * f->s.layers * f->s.substeps) * DEG * 3))
     return DKHO_E_MEMORY;
@@ -70,6 +106,8 @@ static dkho_status plan_scratch(fused_team *t, scratch *w) {
   w->a = tiles(t, n, h, &s);
   w->hat = tiles(t, n, h, &s);
   w->g = tiles(t, n, h, &s);
+  if (f->parts) w->base = tiles(t, n, h, &s), w->parts = tiles(t, n, 2 * f->parts * h, &s);
+  if (f->parts && small < f->parts * h) small = f->parts * h;
   w->small = tiles(t, n, small, &s);
   w->rows = tiles(t, n, kern_pad(h > small ? h : small), &s);
   w->rstd = tiles(t, n, 1, &s);

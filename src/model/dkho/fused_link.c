@@ -1,0 +1,247 @@
+/* fused_link.c: links between neighbouring degrees, over which content is exchanged: which rows meet which, the matrices, and their
+ * gradients. An exchange is a transport A and a map W, (A z) W = A (z W): the map stands on the side with fewer simplices. */
+#include "model/dkho/fused_impl.h"
+
+#include <string.h>
+
+/* A matrix by compressed rows with `parts` weights an entry. */
+typedef struct entries {
+  int64_t rows, *ptr;
+  int32_t *col;
+  real *val;
+  int parts;
+} entries;
+
+static dkho_status take_entries(arena *a, int64_t rows, int64_t count, int parts, entries *e) {
+  e->rows = rows, e->parts = parts;
+  return ARENA_NEW(a, e->ptr, rows + 1) && ARENA_NEW(a, e->col, count) && ARENA_NEW(a, e->val, count * parts)
+             ? DKHO_OK
+             : DKHO_E_MEMORY;
+}
+
+/* The neighbours of degree k on one side, row by row: where the list of simplex i begins, and the place of its j-th entry. */
+typedef struct side {
+  const int64_t *ptr; /* NULL: `faces` each */
+  const int32_t *col;
+  const int8_t *sign;
+  const double *own, *other; /* stars, NULL: one */
+  int faces;
+} side;
+
+static side side_of(const fused_mesh *m, int k, int up) {
+  if (!up) return (side){NULL, m->face[k], m->sign[k], NULL, NULL, k + 1};
+  return (side){m->coptr[k], m->coface[k], m->cosign[k], m->star[k], m->star[k + 1], 0};
+}
+static int64_t begins(const side *s, int64_t i) {
+  return s->ptr ? s->ptr[i] : i * s->faces;
+}
+
+/* Weights of entry p of simplex i: the signed image s, the mean m; in parts for W_u/n ± W_s they are (n m ± s)/2. */
+static void weigh_entry(const side *s, int kinds, int n, int64_t i, int64_t p, real *out) {
+  double mean = 1 / (double)(begins(s, i + 1) - begins(s, i)), image = s->sign[p];
+  if (s->own) image *= s->other[s->col[p]] / s->own[i];
+  if (kinds == FUSED_SIGNED) out[0] = (real)image;
+  if (kinds == FUSED_UNSIGNED) out[0] = (real)mean;
+  if (kinds == (FUSED_SIGNED | FUSED_UNSIGNED)) {
+    out[0] = (real)(n ? (n * mean + image) / 2 : image);
+    out[1] = (real)(n ? (n * mean - image) / 2 : mean);
+  }
+}
+
+/* Rows up to a whole tile; those beyond the simplices are empty. */
+static dkho_status list_side(const fused *f, const side *s, int k, int n, entries *e, arena *a) {
+  int64_t rows = (int64_t)f->tiles[k] * LANES, have = f->s.n[k];
+  TRY(take_entries(a, rows, begins(s, have), f->parts, e));
+  for (int64_t i = 0; i < rows; i++) e->ptr[i + 1] = begins(s, i < have ? i + 1 : have);
+  for (int64_t i = 0; i < have; i++)
+    for (int64_t p = begins(s, i); p < begins(s, i + 1); p++) {
+      e->col[p] = s->col[p];
+      weigh_entry(s, f->s.exchange, n, i, p, e->val + p * f->parts);
+    }
+  return DKHO_OK;
+}
+
+/* out = inᵀ of `rows` rows, entries of a row in the order of the rows they come from. */
+static dkho_status turn_entries(const entries *in, int64_t rows, entries *out, arena *a) {
+  int64_t count = in->ptr[in->rows], *at;
+  TRY(take_entries(a, rows, count, in->parts, out));
+  if (!ARENA_NEW(a, at, rows + 1)) return DKHO_E_MEMORY;
+  for (int64_t p = 0; p < count; p++) out->ptr[in->col[p] + 1]++;
+  for (int64_t i = 0; i < rows; i++) out->ptr[i + 1] += out->ptr[i], at[i] = out->ptr[i];
+  for (int64_t i = 0; i < in->rows; i++)
+    for (int64_t p = in->ptr[i]; p < in->ptr[i + 1]; p++) {
+      int64_t to = at[in->col[p]]++;
+      out->col[to] = (int32_t)i;
+      for (int q = 0; q < in->parts; q++) out->val[to * in->parts + q] = in->val[p * in->parts + q];
+    }
+  return DKHO_OK;
+}
+
+/* The parts as entries of their own: part q of row j of the other degree, which has `apart` rows, is row q·apart + j. */
+static dkho_status merge_parts(const entries *in, int64_t apart, entries *out, arena *a) {
+  int64_t at = 0;
+  TRY(take_entries(a, in->rows, in->ptr[in->rows] * in->parts, 1, out));
+  if (in->parts * apart > INT32_MAX) return fail(DKHO_E_INPUT, "%lld rows are too many", (long long)apart);
+  for (int64_t i = 0; i < in->rows; i++) {
+    for (int64_t p = in->ptr[i]; p < in->ptr[i + 1]; p++)
+      for (int q = 0; q < in->parts; q++) {
+        if (in->val[p * in->parts + q] == 0) continue;
+        out->col[at] = (int32_t)(q * apart + in->col[p]);
+        out->val[at++] = in->val[p * in->parts + q];
+      }
+    out->ptr[i + 1] = at;
+  }
+  return DKHO_OK;
+}
+
+static kern_csr csr_of(const entries *e) {
+  return (kern_csr){e->ptr, e->col, e->val};
+}
+
+/* From the degree below or above to degree k. Seen from above, most simplices have two cofaces on a manifold of their dimension and
+ * one, so that parts for W_u/2 ± W_s meet one of them each. */
+static dkho_status plan_link(fused *f, const fused_mesh *m, int k, int up, arena *work) {
+  fused_link *link = &f->link[k][up];
+  int j = up ? k + 1 : k - 1;
+  int64_t here = (int64_t)f->tiles[k] * LANES, there = (int64_t)f->tiles[j] * LANES;
+  side s = side_of(m, k, up);
+  entries list, turned, merged;
+  link->used = 1;
+  link->maps_first = f->s.n[j] < f->s.n[k];
+  if (f->parts == 2) link->faces = !up ? k + 1 : link->maps_first ? 2 : 0;
+  TRY(list_side(f, &s, k, link->faces, &list, link->maps_first ? work : &f->mem));
+  TRY(turn_entries(&list, there, &turned, link->maps_first ? &f->mem : work));
+  TRY(merge_parts(link->maps_first ? &list : &turned, link->maps_first ? there : here, &merged, &f->mem));
+  link->there = csr_of(link->maps_first ? &merged : &list);
+  link->back = csr_of(link->maps_first ? &turned : &merged);
+  return DKHO_OK;
+}
+
+dkho_status plan_links(fused *f, const fused_mesh *m) {
+  arena work = {0};
+  dkho_status s = DKHO_OK;
+  f->parts = (f->s.exchange & 1) + (f->s.exchange >> 1);
+  for (int k = 0; k < f->s.degrees; k++) {
+    f->wide[k] = f->s.h + 2 * f->s.c;
+    for (int up = 0; up < 2 && f->parts; up++) {
+      if (up ? k + 1 == f->s.degrees : k == 0) continue;
+      if (s == DKHO_OK) s = plan_link(f, m, k, up, &work);
+      if (!f->link[k][up].maps_first) f->wide[k] += f->parts * f->s.h;
+    }
+  }
+  arena_free(&work);
+  return s;
+}
+
+void plan_cross(const fused *f, int l, int k, grad_unit *u) {
+  for (int up = 0; up < 2; up++) {
+    const fused_link *link = fused_sends(f, l, k, up);
+    if (!link || !link->maps_first) continue;
+    u->cross_w[up] = take_place(&u->size, (size_t)f->s.h, f->parts * f->s.h);
+    u->cross_b[up] = take_place(&u->size, 1, f->parts * f->s.h);
+  }
+}
+
+static dkho_status alloc_cross(fused *f, packed_rank *r, int up) {
+  packed_maps *m = &r->cross[up];
+  size_t h = (size_t)f->s.h, out = h * (size_t)f->parts;
+  return ARENA_NEW(&f->mem, m->w, h * out) && ARENA_NEW(&f->mem, m->b, out) && ARENA_NEW(&f->mem, m->wt, h * out)
+             ? DKHO_OK
+             : DKHO_E_MEMORY;
+}
+
+dkho_status alloc_links(fused *f) {
+  size_t pad = (size_t)kern_pad(f->s.h) * DEG;
+  if (!fused_extended(f)) return DKHO_OK;
+  if (!ARENA_NEW(&f->mem, f->zeros, pad)) return DKHO_E_MEMORY;
+  for (int l = 0; l < f->s.layers; l++) {
+    if (!ARENA_NEW(&f->mem, f->layer[l].scale, pad) || !ARENA_NEW(&f->mem, f->layer[l].rise, pad)) return DKHO_E_MEMORY;
+    for (int k = 0; k < f->s.degrees; k++)
+      for (int up = 0; up < 2; up++)
+        if (f->link[k][up].maps_first) TRY(alloc_cross(f, &f->layer[l].rank[k], up));
+  }
+  return DKHO_OK;
+}
+
+/* What part q's matrix holds of W_s and of W_u. */
+static void part_shares(const fused *f, const fused_link *link, int q, double share[2]) {
+  share[0] = f->parts == 2 && link->faces ? (q ? -1 : 1) : f->parts == 2 ? !q : f->s.exchange == FUSED_SIGNED;
+  share[1] = f->parts == 2 && link->faces ? 1.0 / link->faces : f->parts == 2 ? q : f->s.exchange == FUSED_UNSIGNED;
+}
+
+/* Part q's matrix, h × h, into rows of length ld. */
+static void pack_part(const fused *f, int l, int k, int up, int q, const real *p, real *to, int ld) {
+  const fused_rank *at = &f->s.layer[l].rank[k];
+  int h = f->s.h;
+  double share[2];
+  part_shares(f, &f->link[k][up], q, share);
+  for (int i = 0; i < h; i++)
+    for (int o = 0; o < h; o++) {
+      double s = 0;
+      for (int u = 0; u < 2; u++)
+        if (share[u] != 0) s += share[u] * (double)p[at->link[up][u] + (size_t)(i * h + o)];
+      to[i * ld + o] = (real)s;
+    }
+}
+
+/* Its gradient, rows of length ld, to those of W_s and W_u. */
+static void collect_part(const fused *f, int l, int k, int up, int q, const real *g, int ld, real *out) {
+  const fused_rank *at = &f->s.layer[l].rank[k];
+  int h = f->s.h;
+  double share[2];
+  part_shares(f, &f->link[k][up], q, share);
+  for (int u = 0; u < 2; u++)
+    for (int i = 0; share[u] != 0 && i < h; i++)
+      for (int o = 0; o < h; o++) out[at->link[up][u] + (size_t)(i * h + o)] += (real)share[u] * g[i * ld + o];
+}
+
+/* The parts that are mapped here, as rows of the update's first matrix. */
+void pack_gathered(const fused *f, int l, int k, const real *params, real *w1) {
+  int h = f->s.h, row = h + 2 * f->s.c;
+  for (int up = 0; up < 2; up++)
+    for (int q = 0; f->link[k][up].used && !f->link[k][up].maps_first && q < f->parts; q++, row += h)
+      pack_part(f, l, k, up, q, params, w1 + row * h, h);
+}
+
+static void pack_cross(const fused *f, int l, int k, int up, const real *params) {
+  const packed_maps *m = &f->layer[l].rank[k].cross[up];
+  int h = f->s.h, out = f->parts * h;
+  affine state = state_affine(f, params, l, up ? k + 1 : k - 1);
+  memset(m->b, 0, (size_t)out * sizeof *m->b);
+  for (int q = 0; q < f->parts; q++) pack_part(f, l, k, up, q, params, m->w + q * h, out);
+  flip(m->wt, m->w, h, out);
+  absorb(&state, h, out, m->w, m->b);
+}
+
+/* Also the affine part of state l of degree k, for whoever reads its rows. */
+void pack_links(const fused *f, int l, int k, const real *params) {
+  int h = f->s.h, pad = kern_pad(h);
+  affine state = state_affine(f, params, l, k);
+  if (!fused_extended(f)) return;
+  for (int i = 0; i < pad; i++) {
+    f->layer[l].scale[k * pad + i] = state.gain && i < h ? state.gain[i] : 1;
+    f->layer[l].rise[k * pad + i] = state.gain && i < h ? state.shift[i] : 0;
+  }
+  for (int up = 0; up < 2; up++)
+    if (f->link[k][up].used && f->link[k][up].maps_first) pack_cross(f, l, k, up, params);
+}
+
+/* The sender's unit has the gradient, taken on xhat. */
+static void collect_cross(const fused *f, int l, int k, int up, const real *params, real *packed, real *out) {
+  int j = up ? k + 1 : k - 1, h = f->s.h, wide = f->parts * h;
+  const grad_unit *u = l ? &f->unit[l - 1][j] : &f->enc_unit[j];
+  real *g = packed + u->base;
+  affine state = state_affine(f, params, l, j);
+  release(&state, h, wide, g + u->cross_w[!up], g + u->cross_b[!up]);
+  for (int q = 0; q < f->parts; q++) collect_part(f, l, k, up, q, g + u->cross_w[!up] + q * h, kern_pad(wide), out);
+}
+
+void collect_links(const fused *f, int l, int k, const real *params, real *packed, real *out) {
+  const grad_unit *u = &f->unit[l][k];
+  int h = f->s.h, row = h + 2 * f->s.c;
+  for (int up = 0; up < 2; up++) {
+    if (f->link[k][up].used && f->link[k][up].maps_first) collect_cross(f, l, k, up, params, packed, out);
+    for (int q = 0; f->link[k][up].used && !f->link[k][up].maps_first && q < f->parts; q++, row += h)
+      collect_part(f, l, k, up, q, packed + u->base + u->w1 + row * kern_pad(h), kern_pad(h), out);
+  }
+}
