@@ -74,9 +74,10 @@ static dkho_status open_contender(const request *r, const way *w, const char *si
   return measure_peak(&c->m);
 }
 
-static void print_contender(const request *r, const char *size, contender *c, int w) {
+static dkho_status print_contender(const request *r, const char *size, contender *c, int w) {
   static double base[TASKS];
-  double ms[TASKS];
+  double ms[TASKS], work;
+  TRY(runner_work(c->m.train, &work));
   printf(
       "{\"problem\": \"%s\", \"size\": \"%s\", \"way\": \"%s\", \"engine\": \"%s\", \"isa\": \"%s\", \"threads\": %d, "
       "\"turns\": %d",
@@ -87,8 +88,8 @@ static void print_contender(const request *r, const char *size, contender *c, in
     printf(", \"%s_ms\": %.2f, \"%s_ratio\": %.3f", tasks[task].name, ms[task], tasks[task].name,
            ms[task] / base[task]);
   }
-  printf(", \"share\": %.3f, \"train_bytes\": %zu}\n", runner_work(c->m.train) * 1e3 / ms[0] / (c->m.peak / r->threads),
-         c->m.train_bytes);
+  printf(", \"share\": %.3f, \"train_bytes\": %zu}\n", work * 1e3 / ms[0] / (c->m.peak / r->threads), c->m.train_bytes);
+  return DKHO_OK;
 }
 
 static dkho_status compare(const request *r, const char *size, const dataset *d, const char *path) {
@@ -97,7 +98,7 @@ static dkho_status compare(const request *r, const char *size, const dataset *d,
   memset(c, 0, sizeof c);
   for (int w = 0; s == DKHO_OK && w < r->ways; w++) s = open_contender(r, &r->way[w], size, d, path, &c[w]);
   if (s == DKHO_OK) s = take_turns(r, c);
-  for (int w = 0; s == DKHO_OK && w < r->ways; w++) print_contender(r, size, &c[w], w);
+  for (int w = 0; s == DKHO_OK && w < r->ways; w++) s = print_contender(r, size, &c[w], w);
   for (int w = 0; w < r->ways; w++) {
     measure_close(&c[w].m);
     operator_free(c[w].o);

@@ -205,7 +205,9 @@ static void test_work(void **state) {
   ok(dataset_open(&d, data)), ok(config_resolve(&cfg, d, data, &options));
   ok(operator_create(&o, d, &cfg.request)), ok(runner_create(&r, o, ENGINE_PREDICT, NULL));
   int in = o->setup.features[1], out = o->setup.channels;
-  assert_true(runner_work(r) == (double)(o->first->c->n[1] * 8 * (in + out)));
+  double work;
+  assert_int_equal(runner_work(r, &work), DKHO_OK);
+  assert_true(work == (double)(o->first->c->n[1] * 8 * (in + out)));
   runner_free(r), operator_free(o), config_free(&cfg), dataset_free(d);
 }
 

@@ -23,7 +23,10 @@ counted() { # PATTERN SETTING PROGRAM
 
 faults() { counted 'faults injected|states of the disk' FAULTS=all t_faults; }
 kill_() { counted 'kills' KILLS=56 t_kill; }
-memory() { counted 'allocations failed' MEMORY=12 t_api_memory && counted 'allocations failed' MEMORY=4 t_study_memory; }
+memory() {
+  counted 'allocations failed' MEMORY=12 t_api_memory && counted 'allocations failed' MEMORY=4 t_study_memory &&
+    counted 'allocations failed' MEMORY=3 t_more_memory
+}
 soak() { counted 'rounds in' "SOAK=${HARD_SOAK:-7200}" t_soak; }
 
 suite() { # PRESET CTEST-ARGUMENTS…: configured and built by the caller

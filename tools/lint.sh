@@ -35,7 +35,7 @@ tidy() {
   [ ${#list[@]} -gt 0 ] || return 0
   export state stamps
   # shellcheck disable=SC2016
-  printf '%s\n' "${list[@]}" | xargs -P2 -I{} bash -c '
+  printf '%s\n' "${list[@]}" | xargs -P"${TIDY_JOBS:-2}" -I{} bash -c '
     said=$(clang-tidy -p build/release --quiet "$1" 2>/dev/null) || { echo "$said"; exit 1; }
     echo "$state $(sha256sum <"$1")" >"$stamps/${1//\//_}"' tidy {}
 }

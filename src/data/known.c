@@ -209,7 +209,7 @@ dkho_status known_find(known_rows *out, const cx *c, int fields, const data_fiel
       (!ARENA_NEW(&out->mem, out->row, out->count) || !ARENA_NEW(&out->mem, out->place, out->count * t->channels)))
     s = DKHO_E_MEMORY;
   if (s != DKHO_OK) out->count = 0;
-  for (int64_t i = 0, j = 0; j < out->count; i++) {
+  for (int64_t i = 0, j = 0; label && j < out->count; i++) {
     if (entry[label[i]] < 0) continue;
     out->row[j] = (int32_t)i;
     fill_row(out, j++, &list[entry[label[i]]], fields, field);

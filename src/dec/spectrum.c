@@ -19,10 +19,10 @@ enum { MARGIN = 2 };
 
 typedef struct {
   int side; /* vectors of family j live on degree `side`: j or j + 1 */
-  int64_t space, count;
-  dec_basis out_of; /* harmonic basis of that degree */
-  part gradients;   /* j = 1 of 3 only */
   int has_gradients;
+  int64_t space, count;
+  dec_basis out_of;     /* harmonic basis of that degree */
+  part gradients;       /* j = 1 of 3 only */
   double *work;         /* n */
   double *lambda, *vec; /* count, n × count, symmetrised coordinates */
   csr link;             /* from degree `side` to the other: D_j or its transpose */

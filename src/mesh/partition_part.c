@@ -35,11 +35,11 @@ static dkho_status take_blocks(mesh_part *t, const survey *s, int k) {
 /* Marks the faces and cofaces of own simplices of degree k. */
 static void mark_wanted(const mesh_part *t, survey *s, int k) {
   const incidence *m = s->m;
+  const int64_t *up = k + 1 < t->degrees ? m->coptr[k] : NULL;
   for (int64_t r = 0; r < t->at[k].own; r++) {
     int64_t i = part_simplex(t, k, r);
     for (int j = 0; k > 0 && j <= k; j++) s->wanted[k - 1][m->face[k][i * (k + 1) + j]] |= PART_BELOW;
-    for (int64_t e = m->coptr[k] ? m->coptr[k][i] : 0; k + 1 < t->degrees && e < m->coptr[k][i + 1]; e++)
-      s->wanted[k + 1][m->coface[k][e]] |= PART_ABOVE;
+    for (int64_t e = up ? up[i] : 0; up && e < up[i + 1]; e++) s->wanted[k + 1][m->coface[k][e]] |= PART_ABOVE;
   }
 }
 

@@ -58,6 +58,7 @@ static void name_group(const raw *m, table *t, group *g) {
     for (int i = 0; i < m->names && !name; i++)
       if (m->name[i].dim == (any ? -1 : g->dim) && m->name[i].tag == g->tag) name = m->name[i].name;
   if (!name) {
+    assert(0 <= g->dim && g->dim < CX_DEGREES);
     snprintf(t->spare[t->labels], sizeof *t->spare, "%s %d", noun[g->dim], g->tag);
     name = t->spare[t->labels];
   }

@@ -39,9 +39,9 @@ static int32_t find_kept(const grid *g, const double *cell, int64_t i) {
   int32_t best = -1;
   int reach = g->tolerance > 0;
   for (int step = 0; step < (reach ? 27 : 1); step++) {
-    double near[3] = {cell[0], cell[1], cell[2]};
-    if (reach) near[0] += step % 3 - 1, near[1] += step / 3 % 3 - 1, near[2] += step / 9 - 1;
-    for (int c = 0; c < 3; c++) near[c] += 0.0;
+    const int away[3] = {step % 3 - 1, step / 3 % 3 - 1, step / 9 - 1};
+    double near[3];
+    for (int c = 0; c < 3; c++) near[c] = cell[c] + (reach ? away[c] : 0); /* 0 for -0, which hashes differently */
     for (int32_t j = g->head[bucket_of(g, near)]; j >= 0; j = g->next[j])
       if ((best < 0 || j < best) && is_near(g, g->x + 3 * (int64_t)j, g->x + 3 * i)) best = j;
   }

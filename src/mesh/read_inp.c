@@ -80,8 +80,8 @@ static dkho_status read_nodes(inp *f) {
   scan line;
   while (next_data(f->s, &line)) {
     double x[3] = {0};
-    int64_t number;
-    scan_view field;
+    int64_t number = -1;
+    scan_view field = {"", 0};
     scan before = line;
     if (!next_field(&line, &field) || !scan_view_int(field, &number) || number < 0)
       return scan_fail(&before, "*NODE: found \"%.*s\", expected the number of a node", SCAN_SHOW(field));

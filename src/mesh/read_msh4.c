@@ -149,7 +149,7 @@ static int32_t group_of(const msh *f, int64_t dim, int64_t tag) {
 
 /* Entity, type, count; then the element's number and node tags, each. */
 static dkho_status element_block(msh *f, int64_t *left) {
-  int64_t dim, tag, type, n, x;
+  int64_t dim = 0, tag = 0, type, n, x;
   msh_shape shape = {0};
   msh_reader *read = f->version == 40 ? msh_int : msh_size;
   TRY(entity_key(f, "entity dimension of an element block", "entity tag of an element block", &dim, &tag));

@@ -31,7 +31,7 @@ size_t scan_left(const scan *s) {
   return s->size - s->at;
 }
 
-dkho_status scan_fail(const scan *s, const char *fmt, ...) {
+dkho_status(scan_fail)(const scan *s, const char *fmt, ...) {
   char text[512];
   va_list args;
   va_start(args, fmt);

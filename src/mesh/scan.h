@@ -28,6 +28,9 @@ int scan_is_space(int byte); /* blank, tab, line ends, form feed: the C locale's
 /* DKHO_E_FORMAT with "FILE: line N: " or "FILE: byte N: " before the text, which may quote the file: bytes that are not
  * printing ASCII become '?'. */
 dkho_status scan_fail(const scan *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#ifdef DKHO_BUILDING /* as in base/status.h */
+#define scan_fail(...) fail_known(scan_fail(__VA_ARGS__), DKHO_E_FORMAT)
+#endif
 size_t scan_left(const scan *s);
 void scan_space(scan *s); /* to the next byte that is not white */
 /* The next run of bytes that are not white; 0 at the end of the range. */

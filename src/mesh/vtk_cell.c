@@ -44,7 +44,7 @@ dkho_status vtk_cell(raw *m, const scan *at, int64_t cell, int64_t type, int64_t
                                                        : 1));
   m->report->count[MESH_HIGH_ORDER] += n > corners;
   if (type != PIXEL && type != VOXEL) return raw_element(m, shape, corners, vert, tag);
-  int32_t v[8]; /* rows of a grid instead of a rim */
+  int32_t v[8] = {0}; /* rows of a grid instead of a rim */
   for (int i = 0; i < corners; i++) v[i] = vert[i];
   for (int i = 0; i < corners; i += 4) swap_corners(v, i + 2, i + 3);
   return raw_element(m, shape, corners, v, tag);

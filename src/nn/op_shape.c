@@ -8,6 +8,7 @@
 /* Copies a block of rows × width entries between two row-major arrays of cs and cd columns, adding when `add`. */
 static void move(const lane *l, int64_t rows, int64_t width, const real *src, int64_t cs, real *dst, int64_t cd,
                  int add) {
+  assert(src && dst); /* a backward step runs only where both sides have cotangents */
   if (width == cs && width == cd) {
     width *= rows;
     rows = 1;

@@ -67,9 +67,9 @@ typedef struct problem_state problem_state;
 
 /* The members of a problem that arrays of these entries fill. */
 #define PROBLEM_TABLES(fields_, recipes_, rows_, summaries_)                                                           \
-  .fields = sizeof fields_ / sizeof *fields_, .field = fields_, .recipes = sizeof recipes_ / sizeof *recipes_,         \
-  .recipe = recipes_,                                                                                                  \
-  .table = {sizeof rows_ / sizeof *rows_, sizeof summaries_ / sizeof *summaries_, rows_, summaries_}
+  .fields = sizeof(fields_) / sizeof *(fields_), .field = (fields_), .recipes = sizeof(recipes_) / sizeof *(recipes_), \
+  .recipe = (recipes_),                                                                                                \
+  .table = {sizeof(rows_) / sizeof *(rows_), sizeof(summaries_) / sizeof *(summaries_), (rows_), (summaries_)}
 
 /* What a study with little time does: a part of the samples and epochs. */
 typedef struct problem_budget {

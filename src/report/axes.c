@@ -53,7 +53,7 @@ static void thin_labels(ticks *t, const double *at, const double *size, double g
 
 static void ticks_across(canvas *c, const axes *a) {
   ticks t;
-  double at[TICKS_MAX], size[TICKS_MAX];
+  double at[TICKS_MAX] = {0}, size[TICKS_MAX] = {0};
   ticks_make(&t, &a->across, tick_number(a->w, 52));
   for (int i = 0; i < t.count; i++)
     at[i] = axes_x(a, t.at[i].value), size[i] = text_width(c, STYLE_TICK, t.at[i].label);
@@ -69,7 +69,7 @@ static void ticks_across(canvas *c, const axes *a) {
 
 static void ticks_up(canvas *c, const axes *a) {
   ticks t;
-  double at[TICKS_MAX], size[TICKS_MAX];
+  double at[TICKS_MAX] = {0}, size[TICKS_MAX] = {0};
   ticks_make(&t, &a->up, tick_number(a->h, 38));
   for (int i = 0; i < t.count; i++) at[i] = axes_y(a, t.at[i].value), size[i] = TICK_HEIGHT;
   thin_labels(&t, at, size, 2);

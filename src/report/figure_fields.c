@@ -3,6 +3,7 @@
 #include "report/figure.h"
 #include "report/scene.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -215,7 +216,9 @@ static void draw_heads(layout *l) {
                                      "Relative error"};
   const char *const note[COLUMNS] = {l->inputs && l->row[0].shown[INPUT].data ? input_name(l) : "", "", "",
                                      "|error| / Q₉₅ of |reference|"};
-  for (int j = l->inputs ? INPUT : REFERENCE; j <= (int)l->last; j++) {
+  int last = (int)l->last;
+  assert(last < COLUMNS);
+  for (int j = l->inputs ? INPUT : REFERENCE; j <= last; j++) {
     double mid = column_x(l, j) + PANEL / 2;
     text_draw(&l->page, mid, PAGE_MARGIN + 9, ALIGN_MIDDLE, 0, STYLE_TITLE, head[j]);
     text_fit(&l->page, mid, PAGE_MARGIN + 21, PANEL, ALIGN_MIDDLE, 0, STYLE_NOTE, note[j]);

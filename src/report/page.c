@@ -6,6 +6,7 @@
 #include "report/page_files.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,7 +193,7 @@ static json_t *colour_table(colour_map map) {
   for (int i = 0; i < COLOUR_STEPS; i++) {
     rgb c = colour_at(map, i / (COLOUR_STEPS - 1.0));
     for (int k = 0; k < 3; k++)
-      json_array_append_new(list, json_integer((int)((k == 0 ? c.r : k == 1 ? c.g : c.b) * 255 + 0.5)));
+      json_array_append_new(list, json_integer(lround((k == 0 ? c.r : k == 1 ? c.g : c.b) * 255)));
   }
   return list;
 }

@@ -7,6 +7,7 @@
 #include "nn/op.h"
 #include "nn/optim.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -349,6 +350,7 @@ static dkho_status run_job(pcanet_job *j, float *out, pcanet_fit *fit) {
     TRY(train_net(&j->net[i], &j->train, &j->val, j->scale, order, found));
     if (!best || j->net[i].error < best->error) best = &j->net[i];
   }
+  assert(best); /* the caller has seen the first net open */
   walk asked = {best, &j->asked, j->scale, NULL, 0, found};
   TRY(predict_coefficients(&asked, best->best));
   spread_coefficients(&j->side[1], r->trains, j->asked.count, found, weight);

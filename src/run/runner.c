@@ -313,9 +313,12 @@ const char *runner_kernels(const runner *r) {
   return r->path ? r->path->kernels(r->at.fast) : engine_kernels(r->at.e);
 }
 
-double runner_work(const runner *r) {
-  double forward;
-  if (r->path) return r->path->work(r->at.fast);
-  if (tape_work(r->at.v->t, r->at.v->net.predicted, &forward) != DKHO_OK) return 0;
-  return r->mode == ENGINE_TRAIN ? 3 * forward : forward; /* a product has two more on the way back */
+dkho_status runner_work(const runner *r, double *work) {
+  if (r->path) {
+    *work = r->path->work(r->at.fast);
+    return DKHO_OK;
+  }
+  TRY(tape_work(r->at.v->t, r->at.v->net.predicted, work));
+  if (r->mode == ENGINE_TRAIN) *work *= 3; /* a product has two more on the way back */
+  return DKHO_OK;
 }

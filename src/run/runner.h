@@ -31,7 +31,7 @@ dkho_status runner_gradient(runner *r, const runner_batch *b, double weight, dou
 dkho_status runner_predict(runner *r, const runner_batch *b);
 const char *runner_engine(const runner *r);  /* the fast path's name, or "tape" */
 const char *runner_kernels(const runner *r); /* the instruction set of the kernels */
-/* Multiply-adds of one sample forward, or in a training step: those of its products; 0 when there is no memory to count them. */
-double runner_work(const runner *r);
+/* Multiply-adds of one sample forward, or in a training step: those of its products. */
+dkho_status runner_work(const runner *r, double *work);
 
 #endif

@@ -161,7 +161,7 @@ dkho_status train_write_result(trainer *t) {
   if (s == DKHO_OK) best->share = t->o->share;
   if (s == DKHO_OK) s = evaluator_create(&j, best, t->d, t->threads);
   s = comm_agree(t->ranks, s);
-  if (s == DKHO_OK) j->ranks = t->groups;
+  if (j) j->ranks = t->groups;
   if (s == DKHO_OK && count) s = evaluator_metrics(j, best->value, t->cfg->metrics, count, test, &found, NULL);
   if (s == DKHO_OK && train_leads(t)) {
     const char *problem = dataset_info(t->d)->problem;

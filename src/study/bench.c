@@ -59,8 +59,9 @@ static bench_row *add_row(bench_report *r) {
 }
 
 /* first: times with one thread, set by its row, by which the others tell their speed-up. */
-static void fill_row(bench_row *row, const measured *s, int turns, turn_times ms, double *first) {
-  double work = runner_work(s->train);
+static dkho_status fill_row(bench_row *row, const measured *s, int turns, turn_times ms, double *first) {
+  double work;
+  TRY(runner_work(s->train, &work));
   row->threads = pool_width(s->p);
   row->engine = runner_engine(s->train);
   row->parameters = s->o->p->total;
@@ -75,6 +76,7 @@ static void fill_row(bench_row *row, const measured *s, int turns, turn_times ms
   row->train_gflops = 2e-6 * work / row->median_ms[BENCH_TRAIN];
   row->peak_gflops = 2e-9 * s->peak;
   row->share = 1e3 * work / row->median_ms[BENCH_TRAIN] / s->peak;
+  return DKHO_OK;
 }
 
 /* Rows of one operator with one thread and with all, measured in turns. */
@@ -92,7 +94,7 @@ static dkho_status bench_operator(const dataset *d, const neural_operator *o, in
     bench_row *row = add_row(out);
     if (!row) st = DKHO_E_MEMORY;
     if (!row) break;
-    fill_row(row, &s[w], turns, ms[w], first);
+    st = fill_row(row, &s[w], turns, ms[w], first);
     row->task = name;
     snprintf(row->size, sizeof row->size, "%s", size);
   }

@@ -33,7 +33,7 @@ static int part_maps(const dkho_config *f, tape *t, const crossing *c, int l, in
 static void cross(const dkho_config *f, tape *t, const crossing *c, int l, int k, int down, const extension_maps *m,
                   const var *z, carried *out, int *waiting, const sparse **with, var *mapped) {
   int j = down ? k - 1 : k + 1, straight = 0;
-  var w[2];
+  var w[2] = {VAR_NONE, VAR_NONE};
   if (!c->m) return;
   int n = part_maps(f, t, c, l, k, down, w);
   if (c->maps_first) {
