@@ -231,8 +231,17 @@ static int go_on(int rounds, double passed, const options *o) {
   return more;
 }
 
+/* *sent += what this rank has sent and waited since then. */
+static void sent_by(const comm_meter *then, comm_meter *sent) {
+  const comm_meter *m = &comm_world()->meter;
+  sent->messages += m->messages - then->messages;
+  sent->bytes += m->bytes - then->bytes;
+  sent->waited += m->waited - then->waited;
+}
+
 /* Milliseconds per sample of training steps or of predictions: the median, and the best in *best. */
-static double time_steps(fused *f, fused_team *t, pool *p, network *n, const options *o, int train, double *best) {
+static double time_steps(fused *f, fused_team *t, pool *p, network *n, const options *o, int train, double *best,
+                         comm_meter *sent) {
   fused_sample *samples = mem_alloc((size_t)o->batch, sizeof *samples);
   float **y = mem_alloc((size_t)o->batch, sizeof *y), *packed = mem_alloc(fused_grads(f), sizeof *packed);
   float *grads = mem_alloc(n->params, sizeof *grads);
@@ -245,6 +254,7 @@ static double time_steps(fused *f, fused_team *t, pool *p, network *n, const opt
   int rounds = 0;
   for (double start = now(); go_on(rounds, now() - start, o); rounds++) {
     double begin = now();
+    comm_meter before = comm_world()->meter;
     if (train) {
       fused_prepare(f, p, n->theta);
       check(fused_train(t, o->batch, samples, unit_loss, n, packed));
@@ -254,10 +264,12 @@ static double time_steps(fused *f, fused_team *t, pool *p, network *n, const opt
       check(fused_predict(t, o->batch, samples, y));
     }
     spent[rounds] = now() - begin;
+    sent_by(&before, sent);
   }
   qsort(spent + 1, (size_t)rounds - 1, sizeof *spent, ascending); /* the first warms up */
   for (int i = 0; i < o->batch; i++) mem_free(y[i]);
   mem_free(samples), mem_free(y), mem_free(packed), mem_free(grads);
+  sent->messages /= rounds * o->batch, sent->bytes /= rounds * o->batch, sent->waited /= rounds * o->batch;
   *best = 1e3 * spent[1] / o->batch;
   return 1e3 * spent[1 + (rounds - 1) / 2] / o->batch;
 }
@@ -302,17 +314,18 @@ static void bench_network(const kern *k, const options *o, pool *p, double peak)
         simplices, how.ranks->size, 1e-6 * most[0], 1e-6 * most[1], most[1] / simplices);
   double work[2] = {fused_work_step(f), fused_work_forward(f)}, best;
   for (int i = 0; i < (o->train_only ? 1 : 2); i++) {
-    double ms = time_steps(f, t, p, &n, o, i == 0, &best);
+    comm_meter sent = {0};
+    double ms = time_steps(f, t, p, &n, o, i == 0, &best, &sent);
     if (!quiet)
       printf("  %-14s %8.2f ms per sample (best %.2f)  %6.1f GFLOP/s  %5.1f %% of peak, batch %d\n",
              i ? "prediction" : "training step", ms, best, 2e-6 * work[i] / ms, 100e3 * work[i] / ms / peak, o->batch);
+    double each = over_ranks((double)sent.messages, 1) / how.ranks->size,
+           bytes = over_ranks((double)sent.bytes, 1) / how.ranks->size,
+           waited = over_ranks(sent.waited, 1) / how.ranks->size;
+    if (m.share && !quiet)
+      printf("  %14s %.1f messages, %.1f kB, %.2f ms of waiting, mean of the ranks per sample\n", "", each,
+             1e-3 * bytes, 1e3 * waited);
   }
-  int64_t messages, bytes;
-  double waited;
-  fused_traffic(f, &messages, &bytes, &waited);
-  if (m.share && !quiet)
-    printf("  the first rank sent %lld messages, %.1f kB, and waited %.3f s for those of others\n", (long long)messages,
-           1e-3 * (double)bytes, waited);
   fused_team_free(t);
   fused_free(f);
   for (int d = 0; d < 3; d++) mem_free(n.varying[d]);

@@ -16,7 +16,8 @@ const verb verb_bench = {
     "  dkho bench\n"
     "  dkho bench darcy --size small --seconds 5 --json\n"
     "  dkho bench torus --model mgn\n"
-    "  dkho bench --scaling --figure scaling.png",
+    "  dkho bench --scaling --figure scaling.png\n"
+    "  mpirun -n 2 dkho bench --mpi       (messages between ranks; steps on several ranks, measured and predicted)",
     run_bench,
 };
 
@@ -48,6 +49,28 @@ static void print_scaling(const json_t *d) {
     printf("%10.0f %12.2f %16.4f %8.3f %16.4f %9.0f\n", number_of(r, "simplices"), number_of(r, "train_ms"), each,
            each / first, number_of(r, "processor_us_per_simplex"), 1e-6 * number_of(r, "train_bytes"));
   }
+}
+
+static void print_ranks(const json_t *d) {
+  static const char *const ways[] = {"samples", "parts"};
+  size_t i;
+  json_t *r;
+  printf(
+      "%s on %.0f ranks, %.0f threads each, %s, %s: latency %.2f us, %.2f GB/s, adding %.2f GB/s, peak %.1f GFLOP/s\n",
+      json_text(d, "problem"), number_of(d, "ranks"), number_of(d, "threads"), json_text(d, "library"),
+      json_text(d, "isa"), number_of(d, "latency_us"), number_of(d, "bandwidth_gb_s"), number_of(d, "adding_gb_s"),
+      number_of(d, "peak_gflops"));
+  printf("%-6s %-8s %5s %10s %12s %9s %6s %13s %7s %7s %9s %9s\n", "size", "shared", "batch", "alone ms", "together ms",
+         "speed-up", "best", "predicted ms", "error", "comm.", "messages", "kB");
+  json_array_foreach(json_object_get(d, "rows"), i, r)
+    for (int w = 0; w < 2; w++) {
+      const json_t *m = json_object_get(r, ways[w]);
+      double together = number_of(m, "together_ms"), predicted = number_of(m, "predicted_ms");
+      printf("%-6s %-8s %5.0f %10.2f %12.2f %8.2fx %5.2fx %13.2f %6.1f%% %6.1f%% %9.1f %9.1f\n", json_text(r, "size"),
+             ways[w], number_of(m, "batch"), number_of(m, "alone_ms"), together, number_of(m, "speedup"),
+             number_of(m, "best_speedup"), predicted, 100 * (predicted / together - 1),
+             100 * number_of(m, "communication"), number_of(m, "messages"), 1e-3 * number_of(m, "bytes"));
+    }
 }
 
 /* One JSON object per line and task, with the most threads measured, for scripts that compare. */
@@ -103,6 +126,13 @@ static int run_bench(int argc, char **argv) {
   if (scaling && nargs) return misuse(&verb_bench, "--scaling takes no benchmark: it has tori of its own");
   if (!scaling && (figure || largest || turns))
     return misuse(&verb_bench, "--largest, --turns and --figure belong to --scaling");
+  if (dkho_ranks() > 1 || shared.mpi) { /* one thread unless told: all cores for every rank would be too many */
+    static const char *const shares[] = {"--resolution", "--seconds", NULL};
+    if ((s = only(&verb_bench, opts, &shared, "not on the ranks of an MPI job", shares))) return s;
+    int threads = shared.threads ? (int)shared.threads : 1;
+    if (dkho_bench_ranks(nargs ? args[0] : NULL, resolution, threads, seconds, &text) != DKHO_OK) return failed();
+    return show_report(text, &shared, print_ranks);
+  }
   if (turns > 100) return misuse(&verb_bench, "--turns: expected a number between 1 and 100");
   if (scaling) {
     if (dkho_bench_scaling(size, largest, (int)turns, (int)shared.threads, figure, shared.force, &text) != DKHO_OK)

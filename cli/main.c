@@ -70,7 +70,7 @@ static int help_on_verb(int argc, char **argv) {
 
 /* Whether the ranks of an MPI job do it together. The other verbs are the first rank's alone. */
 static int is_shared(const verb *v) {
-  return v == &verb_train || v == &verb_eval || v == &verb_data || v == &verb_sweep;
+  return v == &verb_train || v == &verb_eval || v == &verb_data || v == &verb_sweep || v == &verb_bench;
 }
 
 static int leave_ranks(void) {

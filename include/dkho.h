@@ -322,6 +322,12 @@ DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const cha
  * and shares are 0 where the arithmetic of a model is not counted. */
 DKHO_API dkho_status dkho_bench_model(const char *problem, const char *model, const char *resolution, int threads,
                                       double seconds, char **json);
+/* What the ranks of this job (two or more) cost each other, as JSON: latency and bandwidth of messages between the first and the last, the
+ * rate of adding, the multiply-add peak of a rank; and for both sizes of DKHO on a benchmark (NULL: darcy) the milliseconds of a training
+ * step whose batch of 16 samples is shared by the ranks, and of one whose single sample has its mesh in as many parts: on the first rank
+ * alone, on all together, and as the model of docs/SCALING.md predicts it. threads: per rank, at least 1. Collective. */
+DKHO_API dkho_status dkho_bench_ranks(const char *problem, const char *resolution, int threads, double seconds,
+                                      char **json);
 /* Training time per simplex on meshes of growing size, from a hundredth of `largest` simplices (but at least 1,000) to that (0: 10⁶), as
  * JSON and, when `figure` is not NULL, as a .png, .svg or .pdf (force: replace an existing file). Medians of `turns` turns
  * (0: 3) through all sizes, by the clock and in processor time of all threads. Static descriptors and samples are random, since only

@@ -148,7 +148,7 @@ static comm *threads_make(hub *h, int rank, int size) {
                                    threads_wait,  threads_broadcast, threads_barrier,
                                    threads_split, threads_free,      NULL};
   thread_comm *c = calloc(1, sizeof *c);
-  c->shared = (comm){&table, rank, size, 0};
+  c->shared = (comm){.table = &table, .rank = rank, .size = size};
   c->h = h;
   return &c->shared;
 }

@@ -20,6 +20,13 @@ diff <("$dkho" eval one --json | grep -v -e seconds -e '"run"') <($launch 2 "$dk
 # a request that every rank refuses is refused once
 if $launch 2 "$dkho" train "${options[@]}" -o three 2>err; then exit 1; fi
 [ "$(grep -c 'holds a run already' err)" = 1 ]
+# what ranks cost each other: every figure is there, and no file is left
+$launch 2 "$dkho" bench torus --mpi --resolution smoke --seconds 0.01 --json --quiet >bench.json 2>err || { cat err; exit 1; }
+for key in latency_us bandwidth_gb_s peak_gflops; do grep -q "\"$key\": [0-9]" bench.json; done
+[ "$(grep -c '"predicted_ms": [0-9]' bench.json)" = 4 ]
+[ "$(ls -- *.tmp 2>/dev/null | wc -l)" = 0 ]
+if $launch 2 "$dkho" bench --mpi --size small 2>err; then exit 1; fi
+grep -q 'not on the ranks of an MPI job' err
 # SIGTERM, as a scheduler sends it to all ranks
 options+=(--checkpoint-seconds 0.05)
 $launch 2 "$dkho" train "${options[@]}" --epochs 4000 -o "$work/long" >/dev/null 2>err & job=$!

@@ -67,6 +67,7 @@ static void test_bench(void **state) {
   assert_true(number(json_array_get(rows, 0), "train_ms") > 0);
   json_decref(whole);
   REFUSED(DKHO_E_INPUT, dkho_bench_model("torus", "oracle", "smoke", 1, 0.01, &text), "oracle");
+  REFUSED(DKHO_E_INPUT, dkho_bench_ranks("torus", "smoke", 1, 0.01, &text), "found 1 rank, expected at least two");
   REFUSED(DKHO_E_INPUT, dkho_bench("moon", NULL, "smoke", 1, 0.01, &text), "moon");
   REFUSED(DKHO_E_INPUT, dkho_bench("darcy", "huge", "smoke", 1, 0.01, &text), "huge");
   assert_null(text);

@@ -106,6 +106,15 @@ dkho_status dkho_bench_model(const char *name, const char *model, const char *re
   return hand_over_bench(s, &found, json);
 }
 
+dkho_status dkho_bench_ranks(const char *name, const char *resolution, int threads, double seconds, char **json) {
+  json_t *object = NULL;
+  ranks_report found;
+  *json = NULL;
+  dkho_status s = bench_ranks(name, resolution, threads, seconds, &found);
+  if (s == DKHO_OK) s = ranks_json(&found, &object);
+  return hand_over(s, object, json);
+}
+
 dkho_status dkho_bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure, int force,
                                char **json) {
   json_t *object = NULL;

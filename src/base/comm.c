@@ -1,5 +1,6 @@
 /* comm.c: what all implementations share, and the serial one. Loading the MPI module is in comm_load.c. */
 #include "base/comm.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <assert.h>
@@ -17,11 +18,23 @@ static dkho_status note(comm *c, dkho_status s) {
   return s;
 }
 
+static void count_message(comm *c, size_t bytes) {
+  c->meter.messages++;
+  c->meter.bytes += (int64_t)bytes;
+}
+
+/* The end of a call that began at this reading of the clock. */
+static dkho_status finish_wait(comm *c, double began, dkho_status s) {
+  c->meter.waited += clock_now() - began;
+  return note(c, s);
+}
+
 dkho_status comm_post_send(comm *c, int to, int tag, const void *data, size_t bytes, comm_request *r) {
   assert(is_peer(c, to) && tag >= 0 && tag < COMM_TAGS && bytes <= COMM_POST_MAX);
   *r = (comm_request){.peer = to, .tag = tag};
   TRY(note(c, c->table->post_send(c, to, tag, data, bytes, r)));
   r->active = 1;
+  count_message(c, bytes);
   return DKHO_OK;
 }
 
@@ -36,7 +49,8 @@ dkho_status comm_post_receive(comm *c, int from, int tag, void *data, size_t byt
 dkho_status comm_wait(comm *c, comm_request *r) {
   if (!r->active) return DKHO_OK;
   r->active = 0;
-  return note(c, c->table->wait(c, r));
+  double began = clock_now();
+  return finish_wait(c, began, c->table->wait(c, r));
 }
 
 dkho_status comm_wait_all(comm *c, int count, comm_request *r) {
@@ -80,13 +94,16 @@ dkho_status comm_broadcast(comm *c, int root, void *data, size_t bytes) {
   if (c->size == 1) return DKHO_OK;
   for (size_t n; bytes; at += n, bytes -= n) {
     n = bytes < COMM_POST_MAX ? bytes : COMM_POST_MAX;
-    TRY(note(c, c->table->broadcast(c, root, at, n)));
+    double began = clock_now();
+    TRY(finish_wait(c, began, c->table->broadcast(c, root, at, n)));
+    count_message(c, n);
   }
   return DKHO_OK;
 }
 
 dkho_status comm_barrier(comm *c) {
-  return c->size == 1 ? DKHO_OK : note(c, c->table->barrier(c));
+  double began = clock_now();
+  return c->size == 1 ? DKHO_OK : finish_wait(c, began, c->table->barrier(c));
 }
 
 /* Through rank 0, which gets the shares in order of rank. */
@@ -170,6 +187,6 @@ static dkho_status serial_split(comm *c, int group, int order, comm **out) {
 /* With nobody to talk to the asserts above refuse every message, and the collective functions return at once. */
 comm *comm_serial(void) {
   static const comm_table table = {.name = "serial", .split = serial_split};
-  static comm only = {&table, 0, 1, 0};
+  static comm only = {.table = &table, .size = 1};
   return &only;
 }

@@ -33,10 +33,18 @@ typedef struct comm_table {
   void (*abort)(comm *c, const char *text);
 } comm_table;
 
+/* What this rank has sent since the comm was made, a broadcast being one message of each rank, and the seconds it has spent in waits,
+ * broadcasts and barriers. */
+typedef struct comm_meter {
+  int64_t messages, bytes;
+  double waited;
+} comm_meter;
+
 /* An implementation's own struct begins with this. */
 struct comm {
   const comm_table *table;
   int rank, size;
+  comm_meter meter;
   int broken; /* a call failed: the ranks can no longer agree on anything, and leaving them aborts the job */
 };
 

@@ -1,8 +1,6 @@
 /* exchange.c: see exchange.h. */
 #include "mesh/exchange.h"
 
-#include "base/clock.h"
-
 #include <assert.h>
 #include <string.h>
 
@@ -15,7 +13,6 @@ struct exchange {
   exchange_field field[FIELDS];
   real *out, *in;
   comm_request *send, *receive; /* by mesh_part */
-  exchange_meter meter;
   arena mem;
 };
 
@@ -64,10 +61,6 @@ void exchange_free(exchange *e) {
   mem_free(e);
 }
 
-exchange_meter *exchange_meter_of(exchange *e) {
-  return &e->meter;
-}
-
 /* Between the fields and the message with part q, which begins at `at`; returns its end. */
 static real *copy_message(const exchange *e, int q, int receive, real *at) {
   size_t wide = (size_t)e->width;
@@ -100,11 +93,7 @@ dkho_status exchange_begin(exchange *e, int count, const exchange_field *field) 
   for (int q = 0; q < e->p->parts; q++) {
     real *end = copy_message(e, q, 0, at);
     size_t bytes = (size_t)(end - at) * sizeof *at;
-    if (bytes) {
-      TRY(comm_post_send(e->ranks, q, TAG_GHOSTS, at, bytes, &e->send[q]));
-      e->meter.messages++;
-      e->meter.bytes += (int64_t)bytes;
-    }
+    if (bytes) TRY(comm_post_send(e->ranks, q, TAG_GHOSTS, at, bytes, &e->send[q]));
     at = end;
   }
   return DKHO_OK;
@@ -113,10 +102,8 @@ dkho_status exchange_begin(exchange *e, int count, const exchange_field *field) 
 dkho_status exchange_finish(exchange *e) {
   real *at = e->in;
   if (!e->fields) return DKHO_OK;
-  double began = clock_now();
   TRY(comm_wait_all(e->ranks, e->p->parts, e->receive));
   TRY(comm_wait_all(e->ranks, e->p->parts, e->send));
-  e->meter.waited += clock_now() - began;
   for (int q = 0; q < e->p->parts; q++) at = copy_message(e, q, 1, at);
   e->fields = 0;
   return DKHO_OK;

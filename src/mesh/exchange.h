@@ -20,12 +20,6 @@ typedef struct exchange_field {
   real *rows;
 } exchange_field;
 
-/* What has been sent, and the seconds spent in waiting for what had not arrived. */
-typedef struct exchange_meter {
-  int64_t messages, bytes;
-  double waited;
-} exchange_meter;
-
 typedef struct exchange exchange;
 /* Of rank p->rank among ranks; both are borrowed. Room for messages of up to two fields a degree. */
 dkho_status exchange_create(exchange **out, const mesh_part *p, comm *ranks, int width);
@@ -34,6 +28,5 @@ void exchange_free(exchange *e);
  * written by finish. */
 dkho_status exchange_begin(exchange *e, int count, const exchange_field *field);
 dkho_status exchange_finish(exchange *e); /* nothing under way: nothing happens */
-exchange_meter *exchange_meter_of(exchange *e);
 
 #endif

@@ -2,6 +2,7 @@
  * where it has one. DKHO_ENGINE=tape asks for the first. */
 #include "run/runner.h"
 
+#include "base/clock.h"
 #include "mesh/exchange.h"
 
 #include <math.h>
@@ -40,6 +41,7 @@ struct runner {
   /* the call at hand */
   const runner_batch *now;
   int64_t first; /* of the round */
+  double described;
 };
 
 static int64_t output_extent(const runner *r) {
@@ -147,7 +149,9 @@ static dkho_status describe_sample(void *ctx, size_t task, int worker) {
 static dkho_status next_round(runner *r, int64_t end, int *count, model_sample *sample) {
   int64_t left = end - r->first;
   *count = (int)(left < r->at.slots ? left : r->at.slots);
+  double began = clock_now();
   TRY(pool_run(r->threads, (size_t)*count, describe_sample, r));
+  r->described += clock_now() - began;
   for (int i = 0; i < *count; i++) {
     const slot *s = &r->at.slot[i];
     sample[i] = (model_sample){.summary = s->summary, .target = s->field, .given = s->given, .out = s->field};
@@ -311,6 +315,10 @@ const char *runner_engine(const runner *r) {
 
 const char *runner_kernels(const runner *r) {
   return r->path ? r->path->kernels(r->at.fast) : engine_kernels(r->at.e);
+}
+
+double runner_described(const runner *r) {
+  return r->described;
 }
 
 dkho_status runner_work(const runner *r, double *work) {

@@ -31,7 +31,9 @@ dkho_status runner_gradient(runner *r, const runner_batch *b, double weight, dou
 dkho_status runner_predict(runner *r, const runner_batch *b);
 const char *runner_engine(const runner *r);  /* the fast path's name, or "tape" */
 const char *runner_kernels(const runner *r); /* the instruction set of the kernels */
-/* Multiply-adds of one sample forward, or in a training step: those of its products. */
+/* Seconds spent so far on the descriptors of samples, which ranks that share a mesh compute whole each; 0 on the tape. */
+double runner_described(const runner *r);
+/* Multiply-adds of one sample forward, or in a training step: those of its products, on the rows of this rank. */
 dkho_status runner_work(const runner *r, double *work);
 
 #endif

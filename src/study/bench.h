@@ -44,6 +44,36 @@ typedef struct scaling_report {
   int threads, batch, turns;
   scaling_row row[BENCH_STAGES];
 } scaling_report;
+/* Training steps of one size of DKHO on the ranks of this job. Seconds, medians of turns. */
+typedef enum { RANKS_SAMPLES, RANKS_PARTS, RANKS_WAYS } ranks_way;
+typedef struct ranks_measured {
+  int batch;
+  double alone, together, predicted; /* the first rank alone; all of them; all of them by the model */
+  double alone_best, together_best;  /* of the turns */
+  double communication;              /* share of the time that a rank waits for others, mean over ranks */
+  double messages, bytes;            /* that a rank sends in a step, mean over ranks */
+} ranks_measured;
+typedef struct ranks_row {
+  const char *size;
+  int turns;
+  int64_t parameters, simplices;
+  double sample, fixed,
+      described; /* the model's: one sample, what a step takes beside samples, descriptors in `sample` */
+  double share;  /* of the work of a sample on the rank with most, in parts */
+  double gflops; /* useful ones of `sample` */
+  ranks_measured way[RANKS_WAYS];
+} ranks_row;
+enum { RANKS_ROWS = 2 };
+typedef struct ranks_report {
+  int ranks, threads;
+  const char *isa, *library, *problem;
+  double latency, per_byte, add_per_byte; /* seconds: of a message, of its bytes, of adding them */
+  double peak_gflops;                     /* of the first rank */
+  ranks_row row[RANKS_ROWS];
+} ranks_report;
+/* As dkho_bench_ranks describes it. */
+dkho_status bench_ranks(const char *problem, const char *resolution, int threads, double seconds, ranks_report *out);
+
 /* As dkho_bench_scaling describes it. */
 dkho_status bench_scaling(const char *size, int64_t largest, int turns, int threads, const char *figure, int force,
                           scaling_report *out);

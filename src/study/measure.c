@@ -82,6 +82,7 @@ dkho_status measure_train(measured *s, int64_t batch) {
   sample_list list = {.d = s->d, .target = s->o->target, .sample = s->turn};
   runner_batch b = samples_batch(&list, 0, batch);
   double sum;
+  b.ranks = s->ranks;
   memset(s->g, 0, (size_t)s->o->p->size * sizeof *s->g);
   TRY(runner_gradient(s->train, &b, 1.0 / (double)batch, &sum, s->g));
   TRY(optim_step(s->opt, 1e-6, s->value, s->g, NULL));

@@ -13,6 +13,7 @@ typedef struct measured {
   const neural_operator *o;
   const kern *k;
   pool *p;
+  comm *ranks; /* that share the batches of measure_train; NULL: none */
   runner *train, *predict;
   optim *opt;
   real *value, *g; /* its own weights, which the steps move */

@@ -96,3 +96,29 @@ dkho_status scaling_json(const scaling_report *r, json_t **out) {
                             r->batch, "turns", r->turns, "rows", rows),
                   out);
 }
+
+static json_t *ranks_measured_json(const ranks_measured *m) {
+  return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "batch", m->batch, "alone_best_ms",
+                   1e3 * m->alone_best, "together_best_ms", 1e3 * m->together_best, "best_speedup",
+                   m->alone_best / m->together_best, "alone_ms", 1e3 * m->alone, "together_ms", 1e3 * m->together,
+                   "predicted_ms", 1e3 * m->predicted, "speedup", m->alone / m->together, "communication",
+                   m->communication, "messages", m->messages, "bytes", m->bytes);
+}
+
+dkho_status ranks_json(const ranks_report *r, json_t **out) {
+  json_t *rows = json_array();
+  for (int i = 0; i < RANKS_ROWS; i++) {
+    const ranks_row *w = &r->row[i];
+    json_array_append_new(rows, json_pack("{s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "size", w->size,
+                                          "turns", w->turns, "parameters", (json_int_t)w->parameters, "simplices",
+                                          (json_int_t)w->simplices, "sample_ms", 1e3 * w->sample, "fixed_ms",
+                                          1e3 * w->fixed, "described_ms", 1e3 * w->described, "share", w->share,
+                                          "gflops", w->gflops, "samples", ranks_measured_json(&w->way[RANKS_SAMPLES]),
+                                          "parts", ranks_measured_json(&w->way[RANKS_PARTS])));
+  }
+  return hand_out(json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:o}", "version", dkho_version(), "isa",
+                            r->isa, "library", r->library, "problem", r->problem, "ranks", r->ranks, "threads",
+                            r->threads, "latency_us", 1e6 * r->latency, "bandwidth_gb_s", 1e-9 / r->per_byte,
+                            "adding_gb_s", 1e-9 / r->add_per_byte, "peak_gflops", r->peak_gflops, "rows", rows),
+                  out);
+}

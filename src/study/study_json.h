@@ -23,5 +23,7 @@ dkho_status cost_report_json(const cost_report *r, json_t **out);
 dkho_status bench_json(const bench_report *r, json_t **out);
 /* {"version", "threads", "batch", "turns", "rows"} as dkho_bench_scaling describes it. */
 dkho_status scaling_json(const scaling_report *r, json_t **out);
+/* {"version", "isa", "library", "problem", "ranks", "threads", constants, "rows"} as dkho_bench_ranks describes it. */
+dkho_status ranks_json(const ranks_report *r, json_t **out);
 
 #endif

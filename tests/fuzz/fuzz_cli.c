@@ -13,6 +13,7 @@ dkho_status fail(dkho_status s, const char *fmt, ...);
   }
 REPLACED(dkho_bench, void)
 REPLACED(dkho_bench_model, void)
+REPLACED(dkho_bench_ranks, void)
 REPLACED(dkho_bench_scaling, void)
 REPLACED(dkho_complex_generate, void)
 REPLACED(dkho_complex_planar, void)

@@ -109,8 +109,6 @@ dkho_status fused_sum(const fused *f, int m, double *value, double *total);
 /* * y: n[target] × outputs, of which every rank has its own rows: afterwards all have all. */
 dkho_status fused_gather(const fused *f, real *y);
 comm *fused_ranks(const fused *f); /* that share the mesh; NULL: none */
-/* Ghost messages and bytes sent by this rank so far, seconds spent waiting for those of others. */
-void fused_traffic(const fused *f, int64_t *messages, int64_t *bytes, double *waited);
 /* Length of a packed gradient. */
 size_t fused_grads(const fused *f);
 /* Multiply-adds in the products of one forward pass and of one training step per sample, the useful ones only: nothing

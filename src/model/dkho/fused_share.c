@@ -318,11 +318,6 @@ comm *fused_ranks(const fused *f) {
   return f->ranks ? f->ranks->ranks : NULL;
 }
 
-void fused_traffic(const fused *f, int64_t *messages, int64_t *bytes, double *waited) {
-  exchange_meter none = {0}, *m = f->ranks ? exchange_meter_of(f->ranks->ghosts) : &none;
-  *messages = m->messages, *bytes = m->bytes, *waited = m->waited;
-}
-
 dkho_status fused_gather(const fused *f, real *y) {
   shared_mesh *s = f->ranks;
   int k = f->s.target;
