@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { JOBS_MAX = 100000, NAME_ROOM = 512, PATH_ROOM = 4096 };
+enum { JOBS_MAX = 100000, NAME_ROOM = 512, TEXT_ROOM = 64, PATH_ROOM = 4096 };
 
 static int run_sweep(int argc, char **argv);
 const verb verb_sweep = {
@@ -63,21 +63,55 @@ static void text_of(const json_t *v, char *out, size_t size) {
     snprintf(out, size, "%s", json_is_true(v) ? "true" : "false");
 }
 
-/* "target=q,seed=3", with what a folder's name cannot hold replaced. */
+/* Adds text to a folder's name; what one should not hold as %XX, so that no two combinations share a folder. */
+static void add_text(char out[NAME_ROOM], const char *text) {
+  size_t used = strlen(out);
+  for (const unsigned char *c = (const unsigned char *)text; *c && used + 4 < NAME_ROOM; c++)
+    used += (size_t)snprintf(out + used, 4, *c <= ' ' || strchr("/%,\177", *c) ? "%%%02X" : "%c", *c);
+}
+
+/* "target=q,seed=3"; the checks of open_sweep keep it short enough. */
 static void name_of(const sweep *s, int64_t job, char out[NAME_ROOM]) {
   const char *key;
   json_t *list;
-  size_t used = 0;
   out[0] = 0;
   json_object_foreach(s->over, key, list) {
-    char text[128];
+    char text[TEXT_ROOM];
     text_of(value_of(s, key, job), text, sizeof text);
-    used +=
-        (size_t)snprintf(out + used, used < NAME_ROOM ? NAME_ROOM - used : 0, "%s%s=%s", used ? "," : "", key, text);
-    if (used >= NAME_ROOM) break;
+    if (out[0]) strcat(out, ",");
+    add_text(out, key);
+    strcat(out, "=");
+    add_text(out, text);
   }
-  for (char *c = out; *c; c++)
-    if (strchr("/ \t\n", *c)) *c = '_';
+}
+
+/* Texts, numbers, true and false, none longer than what fits. */
+static int is_setting(const json_t *v) {
+  if (json_is_string(v)) return strlen(json_string_value(v)) < TEXT_ROOM;
+  return json_is_number(v) || json_is_boolean(v);
+}
+
+/* Whether all settings are such, and the longest name that they make is one of a folder. */
+static const char *wrong_settings(const sweep *s) {
+  const char *key;
+  json_t *list, *v;
+  size_t i, length = 0;
+  json_object_foreach(s->over, key, list) {
+    size_t longest = 0;
+    json_array_foreach(list, i, v) {
+      char text[TEXT_ROOM], name[NAME_ROOM] = "";
+      if (!is_setting(v)) return "\"over\": expected numbers, true, false, and texts of at most 63 bytes";
+      text_of(v, text, sizeof text);
+      add_text(name, text);
+      longest = strlen(name) > longest ? strlen(name) : longest;
+    }
+    char name[NAME_ROOM] = "";
+    add_text(name, key);
+    length += strlen(name) + longest + 2;
+  }
+  json_object_foreach(json_object_get(s->spec, "fixed"), key, v)
+    if (!is_setting(v)) return "\"fixed\": expected numbers, true, false, and texts of at most 63 bytes";
+  return length > 250 ? "\"over\": the settings of a run make a name of more than 250 bytes" : NULL;
 }
 
 static int open_sweep(sweep *s) {
@@ -100,7 +134,8 @@ static int open_sweep(sweep *s) {
     s->jobs *= (int64_t)json_array_size(list);
     if (s->jobs > JOBS_MAX) return refuse(s, "more than 100000 combinations");
   }
-  return EXIT_DONE;
+  const char *wrong = wrong_settings(s);
+  return wrong ? refuse(s, wrong) : EXIT_DONE;
 }
 
 /* Options of one run; what is no option of training belongs to the model. */
@@ -137,7 +172,7 @@ static int set_option(job_options *j, const char *key, const json_t *v) {
     if (strcmp(key, reals[i].key) == 0) return *reals[i].to = json_number_value(v), json_is_number(v);
   if (strcmp(key, "seed") == 0) return j->o.seed = (uint64_t)json_integer_value(v), json_is_integer(v);
   if (strcmp(key, "train_samples") == 0) return j->o.train_samples = json_integer_value(v), json_is_integer(v);
-  char text[64];
+  char text[TEXT_ROOM];
   if (j->models == 64) return 0;
   text_of(v, text, sizeof text);
   snprintf(j->text[j->models], sizeof *j->text, "%.60s=%s", key, text);
@@ -199,7 +234,7 @@ static int print_sweep_table(const sweep *s, FILE *f, int64_t *finished) {
   json_object_foreach(s->over, key, list) fprintf(f, "%s,", key);
   fputs("parameters,val_rel_l2,test_rel_l2,seconds\n", f);
   for (int64_t job = 0; job < s->jobs; job++) {
-    char name[NAME_ROOM], text[128];
+    char name[NAME_ROOM], text[TEXT_ROOM];
     name_of(s, job, name);
     json_t *r = result_of(s, name);
     if (!r) continue;

@@ -29,3 +29,15 @@ refuses '{"data": "data.st", "over": {"seed": []}}' list
 refuses '{"data": "data.st", "over": {"seed": ["x"]}}' seed
 refuses '{"data": "data.st", "ower": 1, "over": {"seed": [1]}}' keys
 refuses '{' 'expected'
+refuses '{"data": "data.st", "over": {"h": [[1]]}}' 'expected numbers'
+refuses '{"data": "data.st", "over": {"target": ["'"$(printf 'x%.0s' {1..64})"'"]}}' 'at most 63 bytes'
+refuses '{"data": "data.st", "over": {"'"$(printf 'x%.0s' {1..251})"'": [1]}}' 'more than 250 bytes'
+# names that are paths lead nowhere, and no two combinations share a folder
+mkdir -p deep/er
+cat >deep/er/paths.json <<'S'
+{"data": "data.st", "over": {"target": ["../../x", "..", "/tmp/x", "a b", "a_b", "a/b", "%2F", "x\ny"], "../h": [1]}}
+S
+find . -not -path './deep*' -not -name err | sort >deep/before
+"$dkho" sweep deep/er/paths.json --quiet >/dev/null 2>err && exit 1
+grep -q "target=a%20b,..%2Fh=1" err && grep -q "target=a%2Fb,..%2Fh=1" err && grep -q "target=%252F" err
+find . -not -path './deep*' -not -name err | sort | diff deep/before - && [ "$(ls deep)" = $'before\ner' ] && [ "$(ls deep/er)" = $'paths\npaths.json' ]

@@ -37,8 +37,9 @@ suite() { # PRESET CTEST-ARGUMENTS…: configured and built by the caller
 # Threads: everything that starts some. OpenBLAS, OpenMP in CHOLMOD and ARPACK are not instrumented; each is called by one thread at a time or
 # holds its own locks (tests/tsan.supp).
 tsan() {
-  built tsan t_base t_fused t_batch t_nn t_models_train t_runner t_many t_api_learn t_kill t_problem_driver &&
-    TSAN_OPTIONS="suppressions=$root/tests/tsan.supp" suite tsan -R '^t_(base|fused|batch|nn|models_train|runner|many|api_learn|problem_driver)$'
+  local tests=(base fused batch nn models_train runner many api_learn problem_driver ranks twin)
+  built tsan "${tests[@]/#/t_}" &&
+    TSAN_OPTIONS="die_after_fork=0 suppressions=$root/tests/tsan.supp" suite tsan -R "^t_($(IFS='|'; echo "${tests[*]}"))\$"
 }
 # Uninitialised memory, of the code that calls no uninstrumented library: those write results that MemorySanitizer does not see.
 msan() {

@@ -20,7 +20,8 @@ typedef float lanes_float __attribute__((vector_size(CHOL_WIDE * sizeof(float)),
 #define LANES_INLINE inline __attribute__((always_inline))
 
 /* A resolver runs before a sanitizer has its shadow memory. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) &&                                 \
+    !defined(__SANITIZE_THREAD__) && !defined(__clang__)
 #define LANES_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define LANES_CLONES

@@ -2,6 +2,8 @@
  * cx_build.c, geometry in cx_geom.c, files in cx_store.c. */
 #include "mesh/cx_impl.h"
 
+#include "base/st.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -30,9 +32,19 @@ void cx_free(cx *c) {
   mem_free(c);
 }
 
+/* What a file can hold and a page can show. */
+static int is_label_name(const char *name) {
+  for (const char *p = name; *p; p++)
+    if ((unsigned char)*p < 0x20 || *p == 0x7f) return 0;
+  return st_is_utf8(name);
+}
+
 dkho_status cx_name_labels(cx *c, int labels, const char *const *names) {
   if (labels < 1 || labels > CX_LABELS_MAX)
     return fail(DKHO_E_INPUT, "label names: found %d, expected 1 … %d", labels, CX_LABELS_MAX);
+  for (int i = 0; i < labels; i++)
+    if (!is_label_name(names[i]))
+      return fail(DKHO_E_INPUT, "label names: name %d is not UTF-8 or holds control characters", i);
   for (int k = 0; k <= c->dim; k++) {
     for (int64_t i = 0; c->label[k] && i < c->n[k]; i++) {
       if (c->label[k][i] >= labels)

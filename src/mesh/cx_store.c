@@ -88,14 +88,10 @@ static dkho_status read_label_names(cx *c, const st_file *f, const char *name, c
   for (uint64_t at = 0; at < t->count; at += strlen(bytes + at) + 1) {
     if (labels == CX_LABELS_MAX)
       return fail(DKHO_E_FORMAT, "%s: %s: more than %d names", st_path(f), name, CX_LABELS_MAX);
-    const char *text = bytes + at;
-    int fine = st_is_utf8(text);
-    for (const char *p = text; *p; p++) fine &= (unsigned char)*p >= 0x20 && *p != 0x7f;
-    if (!fine)
-      return fail(DKHO_E_FORMAT, "%s: %s: name %d is not UTF-8 or holds control characters", st_path(f), name, labels);
-    names[labels++] = text;
+    names[labels++] = bytes + at;
   }
-  return cx_name_labels(c, labels, names);
+  dkho_status s = cx_name_labels(c, labels, names);
+  return s == DKHO_E_INPUT ? fail_prefix(DKHO_E_FORMAT, "%s: %s", st_path(f), name) : s;
 }
 
 static dkho_status read_labels(cx *c, const st_file *f, const char *prefix) {
