@@ -307,11 +307,15 @@ static void bench_network(const kern *k, const options *o, pool *p, double peak)
   cx_free(c);
   before = mem_live_bytes();
   check(fused_team_create(&t, f, p, o->batch));
-  double active = (double)(mem_live_bytes() - before), most[2] = {over_ranks(built, 0), over_ranks(active, 0)};
+  int64_t stride;
+  fused_gradient(t, 0, &stride);
+  double gradients = (double)stride * o->batch * sizeof(real), active = (double)(mem_live_bytes() - before) - gradients;
+  double most[3] = {over_ranks(built, 0), over_ranks(active, 0), over_ranks(gradients, 0)};
   if (!quiet)
     printf(
-        "  %.0f simplices, %d ranks: on one at most %.1f MB of lists and inputs, %.1f MB of activations (%.1f bytes a simplex)\n",
-        simplices, how.ranks->size, 1e-6 * most[0], 1e-6 * most[1], most[1] / simplices);
+        "  %.0f simplices, %d ranks: on one at most %.1f MB of lists and inputs, %.2f MB of activations (%.1f bytes a simplex), "
+        "%.2f MB of gradients\n",
+        simplices, how.ranks->size, 1e-6 * most[0], 1e-6 * most[1], most[1] / simplices, 1e-6 * most[2]);
   double work[2] = {fused_work_step(f), fused_work_forward(f)}, best;
   for (int i = 0; i < (o->train_only ? 1 : 2); i++) {
     comm_meter sent = {0};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ranks that are killed or stop dead at random moments: the job ends within 30 s, the message of the launcher or of dkho names the rank,
+# Ranks that are killed or stop dead at random moments: the job ends within 30 s, the message of the launcher or of dkho names the rank (MPICH's: process and machine),
 # and the restart, on another number of ranks, ends with the bits of an undisturbed run. LOST=50 for the long form.
 # Usage: mpi_lost.sh BUILD "LAUNCHER -n"
 set -euo pipefail
@@ -15,7 +15,7 @@ for turn in $(seq "${LOST:-2}"); do
   rm -rf run
   n=$((2 + turn % 3))
   signal=KILL; [ $((turn % 2)) = 0 ] && signal=STOP
-  $launch $n "$dkho" train "${options[@]}" -o "$work/run" --quiet >/dev/null 2>err & job=$!
+  $launch $n "$dkho" train "${options[@]}" -o "$work/run" --quiet >err 2>&1 & job=$!
   for i in $(seq 300); do [ -f run/last.st ] && break; sleep 0.1; done
   sleep 0.$((RANDOM % 10))
   mapfile -t pids < <(ranks_of run)
@@ -25,7 +25,7 @@ for turn in $(seq "${LOST:-2}"); do
     status=0; wait $job || status=$?
     took=$(($(date +%s) - began))
     [ $took -le 30 ] || { echo "turn $turn: the job took $took s to end"; exit 1; }
-    if [ $status != 0 ]; then grep -qi 'rank' err || { echo "turn $turn: nobody is named:"; cat err; exit 1; }; fi
+    if [ $status != 0 ]; then grep -qiE 'rank|PID [0-9]+ RUNNING AT' err || { echo "turn $turn: nobody is named:"; cat err; exit 1; }; fi
     echo "turn $turn: $signal to one of $n ranks: status $status after $took s"
   else
     wait $job || true

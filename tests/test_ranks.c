@@ -1,6 +1,7 @@
 /* test_ranks.c: training shared by ranks (here: threads of this process) gives the bits of one process: selected model, losses and
  * validation errors, for DKHO's fast path, models on the tape and one with batch norm, every optimiser, one or two threads per rank; a
- * run stopped on some ranks and resumed on others too; evaluation likewise. RANKS_STEPS=200 for the long form. */
+ * run stopped on some ranks and resumed on others too; evaluation likewise. RANKS_STEPS=200 for the long form: so many steps, dkho and two
+ * baselines with every optimiser, every number of ranks with one thread and with two, and 16 pairs of numbers of ranks for a resumed run. */
 #include "comm_threads.h"
 #include "scratch.h"
 
@@ -84,11 +85,16 @@ static void remove_run(const char *run) {
 
 static const char *const small_dkho[] = {"h=8", "c=2", "layers=2", "substeps=1", NULL};
 
+/* Of the long form; 0: the short one. */
+static int long_steps(void) {
+  const char *steps = getenv("RANKS_STEPS");
+  return steps ? atoi(steps) : 0;
+}
+
 /* 23 training samples: batches end in a shorter one. */
 static int epochs_of(int batch) {
-  const char *steps = getenv("RANKS_STEPS");
-  int per_epoch = (23 + batch - 1) / batch, wanted = steps ? atoi(steps) : 0;
-  return wanted ? (wanted + per_epoch - 1) / per_epoch : 1;
+  int per_epoch = (23 + batch - 1) / batch;
+  return long_steps() ? (long_steps() + per_epoch - 1) / per_epoch : 1;
 }
 
 static void compare_ranks(const char *model, const char *optimizer, const char *const *options, int batch) {
@@ -98,12 +104,13 @@ static void compare_ranks(const char *model, const char *optimizer, const char *
   t.epochs = epochs_of(batch), t.run = scratch_path(one, dir, "one");
   run_ranks(1, &t);
   t.run = scratch_path(many, dir, "many");
-  for (int i = 0; i < 5; i++) {
-    t.threads = 1 + (ranks[i] < 4 && i % 2 == 0);
-    run_ranks(ranks[i], &t);
-    same_run(one, many);
-    remove_run(many);
-  }
+  for (int i = 0; i < 5; i++)
+    for (t.threads = 1; t.threads <= 2; t.threads++) {
+      if (!long_steps() && t.threads != 1 + (ranks[i] == 2)) continue;
+      run_ranks(ranks[i], &t);
+      same_run(one, many);
+      remove_run(many);
+    }
   remove_run(one);
 }
 
@@ -116,25 +123,30 @@ static void test_dkho(void **state) {
 
 static void test_tape(void **state) {
   (void)state;
-  compare_ranks("deeponet", "muon", NULL, 7);
-  compare_ranks("mgn", "adamw", NULL, 6);
+  static const char *const models[] = {"deeponet", "hsd"}, *const optimisers[] = {"adamw", "muon", "soap"};
+  if (!long_steps()) {
+    compare_ranks("deeponet", "muon", NULL, 7);
+    compare_ranks("mgn", "adamw", NULL, 6);
+  }
+  for (int i = 0; long_steps() && i < 6; i++) compare_ranks(models[i / 3], optimisers[i % 3], NULL, 7);
 }
 
 /* Every rank then computes the whole batch. */
 static void test_batch_norm(void **state) {
   (void)state;
-  compare_ranks("fno", "soap", NULL, 12);
+  if (!long_steps()) compare_ranks("fno", "soap", NULL, 12);
 }
 
 /* Stopped on 3 ranks after 3 steps, continued on 2; by a rank that is not the first. */
 static void test_resume(void **state) {
   (void)state;
-  static const int pairs[][2] = {{1, 3}, {3, 2}, {4, 1}};
+  static const int pairs[][2] = {{1, 3}, {3, 2}, {4, 1}, {1, 2}, {1, 4}, {1, 8}, {2, 1}, {2, 3},
+                                 {2, 4}, {2, 8}, {3, 1}, {3, 8}, {4, 2}, {4, 3}, {8, 1}, {8, 3}};
   char one[128], many[128];
   training t = {.model = "dkho", .optimizer = "muon", .batch = 5, .threads = 1, .epochs = 2, .options = small_dkho};
   t.run = scratch_path(one, dir, "one");
   run_ranks(1, &t);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < (long_steps() ? 16 : 3); i++) {
     t.run = scratch_path(many, dir, "many"), t.resume = NULL, t.stop_after = 3;
     run_ranks(pairs[i][0], &t);
     t.resume = many, t.stop_after = 0;

@@ -32,6 +32,8 @@ import re
 import shutil
 import sys
 
+import scaling_model
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VARIANTS = ("no_dirac", "no_phase", "no_harmonic")
 TRIVIAL = ("zero", "mean", "copy", "rotated")
@@ -475,7 +477,7 @@ def operations(results):
 
 
 BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "baselines": baselines, "headline": headline, "ablations": ablations, "example": example, "demo": demo,
-          "tutorial": tutorial}
+          "tutorial": tutorial, "ranks": scaling_model.measured, "nodes": scaling_model.predicted}
 
 
 # ---- pages ----
