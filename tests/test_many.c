@@ -105,7 +105,7 @@ static void test_same_bits(void **state) {
   assert_true(api_same_file(a, b));
 }
 
-/* A second of processor time is many times what it takes, also where others compute. */
+/* A second of processor time is many times what it takes, also where others compute; not under ThreadSanitizer. */
 static void test_opening(void **state) {
   (void)state;
   dataset *d;
@@ -114,7 +114,9 @@ static void test_opening(void **state) {
   double seconds = (double)(clock() - before) / CLOCKS_PER_SEC;
   assert_int_equal(dataset_complexes(d), MANY);
   print_message("opening %d complexes: %.2f s of processor time\n", MANY, seconds);
+#ifndef __SANITIZE_THREAD__
   assert_true(seconds < 1);
+#endif
   dataset_free(d);
 }
 

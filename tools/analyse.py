@@ -27,5 +27,8 @@ for entry in json.load(open(os.path.join(build, "compile_commands.json"))):
         else:
             bad += 1
             print("%s:%s: %s: %s: %s" % (key[0], m.group(2), m.group(4), where, m.group(3)))
+for key in sorted(set(known) - used if len(sys.argv) == 1 else []):
+    bad += 1
+    print("%s: %s: %s: argued in tools/analyse.known, but no longer said" % key)
 print("-fanalyzer: %d files, %d warnings argued, %d not" % (len(seen), len(used), bad))
 sys.exit(bad > 0)

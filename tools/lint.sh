@@ -28,7 +28,7 @@ tidy() {
   local stamps=build/lint state file list=()
   mkdir -p "$stamps"
   state=$(cat .clang-tidy build/release/compile_commands.json include/*.h src/*/*.h src/*/*/*.h cli/*.h 2>/dev/null | sha256sum)
-  for file in src/*/*.c src/model/*/*.c cli/*.c; do
+  for file in ${TIDY_FILES:-src/*/*.c src/model/*/*.c cli/*.c}; do
     [ -f "$file" ] || continue
     [ "$(cat "$stamps/${file//\//_}" 2>/dev/null)" = "$state $(sha256sum <"$file")" ] || list+=("$file")
   done

@@ -5,8 +5,9 @@ tests that should see them.
 A mutant is one token of one file changed: an arithmetic operator, a comparison, a constant, an index, a sign. The choice is seeded:
 `--seed S --count N` always names the same mutants of the same sources. A mutant whose object file equals the original's is none and is
 not counted; nor is one that does not compile. Each is compiled by itself and linked in front of the release build's library, so nothing in
-the tree or the build is touched. The tests of the file's folder run one after another, cheapest first, until one fails; a
-limit on processor time, four times what the test needs otherwise and five seconds, ends loops that the mutant made endless.
+the tree or the build is touched. The tests of the file's folder run one after another until one fails, first those that have killed most of
+the folder's mutants for the time they take; a limit on processor time, four times what the test needs otherwise and five seconds, ends loops
+that the mutant made endless. What tests need is kept in build/release/mutate.json until they are built again.
 
 Usage: tools/mutate.py [--count 200] [--seed 1] [--only REGEX] [--report FILE] [--list] [--again REPORT]
 Needs a release build (`make build`). The report is JSON lines; runs with the same report go on where the last one stopped.
@@ -39,11 +40,14 @@ TESTS = [
     (r"src/nn/(optim|engine_step)", "t64_optim t_nn t_model t_models_train t_runner"),
     (r"src/nn/", "t_params t64_optim t64_ops_grid t_batch t_twin t64_ops t_model t64_twin t_nn t_baselines t64_batch t64_baselines t_models_train t64_fused t_fused"),
     (r"src/model/dkho/", "t_twin t64_twin t_phase_update t64_fused t_fused t_models_train t_runner t64_dkho t64_models t64_dkho_x t64_runner"),
-    (r"src/model/", "t_models t_model t_batch t_baselines t64_baselines t_models_train t64_models t64_dkho_x t_api_learn t_api_predict"),
+    (r"src/model/", "t_models t_model t_batch t_twin t64_twin t_baselines t64_baselines t_models_train t64_models t64_dkho t64_dkho_x t_api_learn t_api_predict"),
     (r"src/run/", "t_metrics_oracle t_phase t_phase_update t_metrics t_unseen t_models_train t_runner t_reference t_api_learn t_api_predict"),
     (r"src/data/", "t_features t64_features t_static t_dataset t_dataset_bad t_unseen t_import t_metrics t_twin t_poison"),
     (r"src/mesh/", "t_mesh_repair t_meshio t_stars t_cx_store t_cx t_dec t_mesh_formats t_generate t_problem_locate"),
 ]
+
+def tests_of(path):
+    return next(t for pattern, t in TESTS if re.match(pattern, path))
 
 # ---------------------------------------------------------------- finding places
 
@@ -156,50 +160,81 @@ def run_limited(argv, seconds, **more):
     return status, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 class Bench:
-    def __init__(self, room):
-        self.room, self.usual = room, {}
+    def __init__(self, room, done=()):
+        self.room, self.times, self.ran, self.kills = room, os.path.join(BUILD, "mutate.json"), {}, {}
+        self.usual = json.load(open(self.times)) if os.path.exists(self.times) else {}
+        for e in done: self.learn(e["file"], e.get("ran", []), e["by"])
 
-    def argv(self, test, objects):
-        """Links a test with the mutant's objects in front of the library; returns what to run."""
-        env = dict(os.environ, OPENBLAS_NUM_THREADS="1")
-        if test.startswith("sh_"):
-            if objects:
-                args, library = link_command("libdkho.so"), os.path.join(self.room, "libdkho.so.0")
-                args[args.index("-o") + 1] = library
-                args = [objects.get(a, a) for a in args]
-                if subprocess.run(args, cwd=BUILD, capture_output=True).returncode: raise RuntimeError("cannot link " + library)
-                env["LD_LIBRARY_PATH"] = self.room
-            return ["bash", os.path.join(ROOT, "tests", test + ".sh"), ROOT, BUILD], dict(env=env, cwd=self.room)
-        binary = os.path.join(BUILD, "tests", test)
-        if objects:
-            args, binary = link_command("tests/" + test), os.path.join(self.room, "test")
-            args[args.index("-o") + 1] = binary
-            wide = test.startswith("t64_")
+    def learn(self, path, ran, killer):
+        """Of the tests for this folder: how often each ran, and how often it killed."""
+        folder = tests_of(path)
+        for test in ran: self.ran[folder, test] = self.ran.get((folder, test), 0) + 1
+        if killer: self.kills[folder, killer.split()[0]] = self.kills.get((folder, killer.split()[0]), 0) + 1
+
+    def order(self, path):
+        """Kills for the time they take; a test that was not tried yet counts as one that kills every third."""
+        folder, places = tests_of(path), {}
+        for i, t in enumerate(folder.split()): places.setdefault(t, i)
+        seconds = lambda t: self.usual[t][1] if t in self.usual else 1 + places[t]
+        rate = lambda t: (self.kills.get((folder, t), 0) + 0.3) / (self.ran.get((folder, t), 0) + 1)
+        return sorted((t for t in places if self.exists(t)), key=lambda t: (0.2 + seconds(t)) / rate(t))
+
+    def link(self, target, output, objects):
+        """The release build's own link line with the mutant's objects: in place of its own in a library, in front of the library in a test."""
+        args = link_command(target)
+        args[args.index("-o") + 1] = output
+        if target.startswith("tests/"):
+            wide = target.startswith("tests/t64_")
             mine = [o for name, o in objects.items() if "obj" not in name.split("/")[1] or ("obj64" in name) == wide]
             at = next(i for i, a in enumerate(args) if a.endswith(".a"))
-            if subprocess.run(args[:at] + mine + args[at:], cwd=BUILD, capture_output=True).returncode: raise RuntimeError("cannot link " + test)
+            args[at:at] = mine
+        else: args = [objects.get(a, a) for a in args]
+        if subprocess.run(args, cwd=BUILD, capture_output=True).returncode: raise RuntimeError("cannot link " + target)
+        return output
+
+    def argv(self, test, objects):
+        """What to run; with objects: linked with the mutant. Scripts get a build that has the tool, its library and what they export with."""
+        env = dict(os.environ, OPENBLAS_NUM_THREADS="1")
+        if test.startswith("sh_"):
+            build = BUILD
+            if objects:
+                build = os.path.join(self.room, "build")
+                os.makedirs(os.path.join(build, "tests"), exist_ok=True)
+                if not os.path.exists(os.path.join(build, "dkho")): os.symlink(os.path.join(BUILD, "dkho"), os.path.join(build, "dkho"))
+                self.link(os.path.basename(os.path.realpath(os.path.join(BUILD, "libdkho.so"))), os.path.join(build, "libdkho.so.0"), objects)
+                self.link("tests/t_oracle_export", os.path.join(build, "tests/t_oracle_export"), objects)
+                env["LD_LIBRARY_PATH"] = build
+            return ["bash", os.path.join(ROOT, "tests", test + ".sh"), ROOT, build], dict(env=env, cwd=self.room)
+        binary = self.link("tests/" + test, os.path.join(self.room, "test"), objects) if objects else os.path.join(BUILD, "tests", test)
         return [binary], dict(env=env, cwd=os.path.join(BUILD, "tests"))
 
     def seconds(self, test):
-        if test not in self.usual:
+        file = os.path.join(ROOT, "tests", test + ".sh") if test.startswith("sh_") else os.path.join(BUILD, "tests", test)
+        built = os.path.getmtime(file)
+        if test not in self.usual or self.usual[test][0] != built:
             argv, more = self.argv(test, None)
             status, spent = run_limited(argv, 600, **more)
             if status not in (0, 77): raise SystemExit("mutate: %s fails without a mutant (status %d)" % (test, status))
-            self.usual[test] = spent
-        return self.usual[test]
+            self.usual[test] = [built, spent]
+            json.dump(self.usual, open(self.times, "w"))
+        return self.usual[test][1]
 
     def exists(self, test):
         return os.path.exists(os.path.join(ROOT, "tests", test + ".sh") if test.startswith("sh_") else os.path.join(BUILD, "tests", test))
 
     def verdict(self, path, objects):
         """(killed by, tests run)."""
-        names = next(t for pattern, t in TESTS if re.match(pattern, path)).split()
-        for n, test in enumerate([t for t in names if self.exists(t)], 1):
+        ran, killer = [], None
+        for test in self.order(path):
             usual = self.seconds(test)
             argv, more = self.argv(test, objects)
             status, _ = run_limited(argv, int(4 * usual + 5), **more)
-            if status not in (0, 77): return test + (" (time)" if status in (-24, -9, -99) else ""), n
-        return None, n
+            ran.append(test)
+            if status in (0, 77): continue
+            killer = test + (" (time)" if status in (-24, -9, -99) else "")
+            break
+        self.learn(path, ran, killer)
+        return killer, ran
 
 ORIGINAL = {} # object of the release build: the bytes that the unchanged source gives
 def build_mutant(room, path, place):
@@ -259,7 +294,7 @@ def main():
     if o.again: again = {key(e) for e in map(json.loads, open(o.again)) if e["verdict"] == "survives"}
     tried, began = 0, time.time()
     with tempfile.TemporaryDirectory() as room:
-        bench = Bench(room)
+        bench = Bench(room, done)
         for f, *p in chosen:
             e = describe(f, p)
             if again is not None and key(e) not in again: continue
@@ -269,8 +304,8 @@ def main():
                 continue
             if time.time() - began > o.seconds: break
             objects, start = build_mutant(room, f, p), time.time()
-            killer, ran = bench.verdict(f, objects) if objects else (None, 0)
-            e.update(verdict="none" if not objects else "killed" if killer else "survives", by=killer, tests=ran, seconds=round(time.time() - start, 1))
+            killer, ran = bench.verdict(f, objects) if objects else (None, [])
+            e.update(verdict="none" if not objects else "killed" if killer else "survives", by=killer, ran=ran, seconds=round(time.time() - start, 1))
             done.append(e)
             with open(o.report, "a") as out: out.write(json.dumps(e) + "\n")
             print("%s:%d %s '%s' -> '%s': %s" % (f, e["line"], e["kind"], e["found"], e["made"], e["by"] or e["verdict"]), flush=True)

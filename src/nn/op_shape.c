@@ -49,6 +49,7 @@ static void columns_rows_back(const op *o, const lane *l, int64_t r0, int64_t r1
   int64_t from = op_in(o, l, 0)->cols, to = op_out(o, l, 0)->cols;
   real *gx = row_gx(o, l, 0, r0);
   (void)partial;
+  assert(gx);
   if (!op_adds(o, l, 0)) memset(gx, 0, (size_t)((r1 - r0) * from) * sizeof(real));
   move(l, r1 - r0, to, row_gy(o, l, 0, r0), to, gx + a->c0, from, 1);
 }

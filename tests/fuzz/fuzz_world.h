@@ -1,5 +1,5 @@
-/* fuzz_world.h: the smallest data set of one's own, two triangles and ten samples, and a run on it stopped in its first epoch. Made once
- * per process. */
+/* fuzz_world.h: the smallest data set of one's own, two triangles and ten samples, and a run on it stopped in its first epoch; arrays that
+ * specifications may name besides: q.npy (edges), T.npy (a global). Made once per process. */
 #ifndef FUZZ_WORLD_H
 #define FUZZ_WORLD_H
 
@@ -18,10 +18,12 @@ static inline void world_files(void) {
                              "{\"name\":\"u\",\"role\":\"target\",\"degree\":0,\"file\":\"f.npy\"}],"
                              "\"split\":{\"train\":0.6,\"val\":0.2,\"test\":0.2}}";
   char path[FUZZ_PATH];
-  double value[40];
-  for (int i = 0; i < 40; i++) value[i] = (i * 7 % 11 - 5) / 4.0;
+  double value[50];
+  for (int i = 0; i < 50; i++) value[i] = (i * 7 % 11 - 5) / 4.0;
   fuzz_write(fuzz_path(path, "m.off"), mesh, sizeof mesh - 1);
   CHECK(npy_save(fuzz_path(path, "f.npy"), 1, ST_F64, 2, (const uint64_t[]){10, 4}, value) == DKHO_OK);
+  CHECK(npy_save(fuzz_path(path, "q.npy"), 1, ST_F64, 2, (const uint64_t[]){10, 5}, value) == DKHO_OK);
+  CHECK(npy_save(fuzz_path(path, "T.npy"), 1, ST_F64, 1, (const uint64_t[]){10}, value) == DKHO_OK);
   fuzz_write(fuzz_path(world_spec, "spec.json"), spec, sizeof spec - 1);
   CHECK(dkho_dataset_import(world_spec, fuzz_path(world_data, "data.st"), 1) == DKHO_OK);
   size_t size;
