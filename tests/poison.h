@@ -1,4 +1,4 @@
-/* poison.h: a container with one number changed, as a damaged disk or a careless program leaves it. */
+/* poison.h: a container with one number or name changed, as a damaged disk, a careless program or an enemy leaves it. */
 #ifndef TESTS_POISON_H
 #define TESTS_POISON_H
 
@@ -42,8 +42,10 @@ static inline void poison_set(const char *from, const char *to, const char *tens
       memcpy(data + i * 4, &single, 4);
     else if (t->dtype == ST_F64)
       memcpy(data + i * 8, &value, 8);
+    else if (t->dtype == ST_I64)
+      memcpy(data + i * 8, &(int64_t){(int64_t)value}, 8);
     else
-      fail_msg("%s: '%s' holds no floating-point numbers", from, tensor);
+      fail_msg("%s: '%s' holds no numbers that can be set", from, tensor);
   }
   st_close(f);
   poison_reseal(bytes, size);
@@ -53,6 +55,36 @@ static inline void poison_set(const char *from, const char *to, const char *tens
 
 static inline void poison(const char *from, const char *to, const char *tensor, int64_t at, double value) {
   poison_set(from, to, tensor, at, value, 0);
+}
+
+/* A copy of a file in which `from` is `to` wherever it stands in the header (of a container) or in the text; 0: it stands nowhere. */
+static inline int poison_rename(const char *source, const char *out, const char *from, const char *to, int container) {
+  size_t size, n = strlen(from), m = strlen(to), used = 0;
+  char *bytes = api_bytes(source, &size);
+  uint64_t head = size;
+  if (container) memcpy(&head, bytes, 8);
+  size_t begin = container ? 8 : 0, end = begin + head;
+  if (end > size) end = size;
+  char *made = malloc(size + 8 + (size / n + 1) * m);
+  assert_non_null(made);
+  int found = 0;
+  for (size_t i = begin; i < end;) {
+    if (i + n <= end && memcmp(bytes + i, from, n) == 0) {
+      memcpy(made + begin + used, to, m);
+      used += m, i += n, found++;
+    } else {
+      made[begin + used++] = bytes[i++];
+    }
+  }
+  while (container && used % 8) made[begin + used++] = ' ';
+  memcpy(made, &(uint64_t){used}, begin);
+  memcpy(made + begin + used, bytes + end, size - end);
+  used += begin + size - end;
+  if (container) poison_reseal(made, used);
+  if (found) poison_write(out, made, used);
+  free(made);
+  free(bytes);
+  return found;
 }
 
 #endif

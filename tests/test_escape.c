@@ -93,36 +93,6 @@ static void nothing_elsewhere(const char *what, int before) {
   api_remove(w.out);
 }
 
-/* A copy of a file in which `from` is `to` wherever it stands in the header (of a container) or in the text; 0: it stands nowhere. */
-static int rename_in(const char *source, const char *out, const char *from, const char *to, int container) {
-  size_t size, n = strlen(from), m = strlen(to), used = 0;
-  char *bytes = api_bytes(source, &size);
-  uint64_t head = size;
-  if (container) memcpy(&head, bytes, 8);
-  size_t begin = container ? 8 : 0, end = begin + head;
-  if (end > size) end = size;
-  char *made = malloc(size + 8 + (size / n + 1) * m);
-  assert_non_null(made);
-  int found = 0;
-  for (size_t i = begin; i < end;) {
-    if (i + n <= end && memcmp(bytes + i, from, n) == 0) {
-      memcpy(made + begin + used, to, m);
-      used += m, i += n, found++;
-    } else {
-      made[begin + used++] = bytes[i++];
-    }
-  }
-  while (container && used % 8) made[begin + used++] = ' ';
-  memcpy(made, &(uint64_t){used}, begin);
-  memcpy(made + begin + used, bytes + end, size - end);
-  used += begin + size - end;
-  if (container) poison_reseal(made, used);
-  if (found) poison_write(out, made, used);
-  free(made);
-  free(bytes);
-  return found;
-}
-
 /* Drawing, which takes long, is tried with the names that would lead to `away` from an output. */
 static int may_reach(int h) {
   return h == 2 || h == 3;
@@ -195,7 +165,7 @@ static void test_containers(void **state) {
   for (size_t p = 0; p < sizeof place / sizeof *place; p++)
     for (int h = 0; h < NAMES; h++) {
       snprintf(to, sizeof to, "%s%s%s", place[p].before, hostile[h], place[p].after);
-      if (!rename_in(place[p].model ? best : w.data, bad, place[p].from, to, 1))
+      if (!poison_rename(place[p].model ? best : w.data, bad, place[p].from, to, 1))
         fail_msg("%s stands nowhere", place[p].from);
       tried++;
       if (place[p].model)
@@ -243,7 +213,7 @@ static void test_runs(void **state) {
       snprintf(from, sizeof from, "%s/%s", w.run, place[p].file);
       snprintf(path, sizeof path, "%s/%s", run, place[p].file);
       snprintf(to, sizeof to, "\"%s\": \"%s\"", place[p].key, hostile[h]);
-      if (!rename_in(from, path, place[p].from, to, 0)) fail_msg("%s has no %s", from, place[p].from);
+      if (!poison_rename(from, path, place[p].from, to, 0)) fail_msg("%s has no %s", from, place[p].from);
       tried++;
       use_model(run, may_reach(h));
       snprintf(path, sizeof path, "%s/packed.st", w.out);
