@@ -1,7 +1,7 @@
 /* bench_tape.c: what one way through a network costs against another, in turns in one process, by processor seconds, so that other
  * programs and the state of the machine meet all alike. Without --way: DKHO on fused kernels and on the tape.
  *
- *   bench_tape [PROBLEM] [--size small|large] [--threads N] [--turns N] [--way ENGINE:MODEL[:KEY=VALUE,…]]…
+ *   bench_tape [PROBLEM] [--target K] [--size small|large] [--threads N] [--turns N] [--way ENGINE:MODEL[:KEY=VALUE,…]]…
  *
  * ENGINE is fused, tape, or auto. One JSON object per size and way: medians over the turns in ms per sample, their ratios to the
  * first way, and the share of the multiply-add peak in training. */
@@ -32,7 +32,7 @@ typedef struct {
 } way;
 
 typedef struct {
-  const char *problem, *size;
+  const char *problem, *target, *size;
   int threads, turns, ways;
   way way[WAYS_MAX];
 } request;
@@ -63,7 +63,7 @@ static dkho_status open_contender(const request *r, const way *w, const char *si
                                   contender *c) {
   dkho_train_options options;
   dkho_train_defaults(&options);
-  options.size = size, options.model = w->model, options.options = w->option;
+  options.target = r->target, options.size = size, options.model = w->model, options.options = w->option;
   if (strcmp(w->engine, "auto") == 0)
     unsetenv("DKHO_ENGINE");
   else
@@ -79,9 +79,10 @@ static dkho_status print_contender(const request *r, const char *size, contender
   double ms[TASKS], work;
   TRY(runner_work(c->m.train, &work));
   printf(
-      "{\"problem\": \"%s\", \"size\": \"%s\", \"way\": \"%s\", \"engine\": \"%s\", \"isa\": \"%s\", \"threads\": %d, "
+      "{\"problem\": \"%s\", \"target\": \"%s\", \"size\": \"%s\", \"way\": \"%s\", \"engine\": \"%s\", \"isa\": \"%s\", \"threads\": %d, "
       "\"turns\": %d",
-      r->problem, size, r->way[w].label, runner_engine(c->m.train), c->m.k->name, r->threads, r->turns);
+      r->problem, r->target ? r->target : "first", size, r->way[w].label, runner_engine(c->m.train), c->m.k->name,
+      r->threads, r->turns);
   for (int task = 0; task < TASKS; task++) {
     ms[task] = measure_median(c->ms[task], r->turns);
     if (w == 0) base[task] = ms[task];
@@ -141,6 +142,8 @@ static int read_arguments(int argc, char **argv, request *r) {
   for (int i = 1; i < argc; i++) {
     if (argv[i][0] != '-')
       r->problem = argv[i];
+    else if (strcmp(argv[i], "--target") == 0 && i + 1 < argc)
+      r->target = argv[++i];
     else if (strcmp(argv[i], "--size") == 0 && i + 1 < argc)
       r->size = argv[++i];
     else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
@@ -161,7 +164,7 @@ int main(int argc, char **argv) {
   static request r = {.problem = "darcy", .threads = 1, .turns = 5};
   if (!read_arguments(argc, argv, &r)) {
     fprintf(stderr,
-            "usage: bench_tape [PROBLEM] [--size small|large] [--threads N] [--turns 1..%d] "
+            "usage: bench_tape [PROBLEM] [--target K] [--size small|large] [--threads N] [--turns 1..%d] "
             "[--way ENGINE:MODEL[:KEY=VALUE,...]]...\n",
             TURNS_MAX);
     return 2;

@@ -105,6 +105,12 @@ static void product_case(const kern *k, int tiles, int in, int out) {
   kern_mm(k, tiles, x, xs, in, w, (int)ld, out, NULL, 0, y, ys);
   kern_mm(&kern_ref, tiles, x, xs, in, w, (int)ld, out, NULL, 0, yr, ys);
   assert_close("mm", k, (size_t)tiles * ys, y, yr, 5e-6);
+  for (int i = 0; i < 2; i++) { /* what is beyond the outputs is for nobody */
+    memset(r, 0, (size_t)tiles * W * ldr * sizeof *r), memset(rr, 0, (size_t)tiles * W * ldr * sizeof *rr);
+    k->mm_rows(tiles, x, xs, in, w, (int)ld, out, i ? b : NULL, r);
+    kern_ref.mm_rows(tiles, x, xs, in, w, (int)ld, out, i ? b : NULL, rr);
+    assert_close("mm_rows", k, (size_t)tiles * W * ldr, r, rr, 5e-6);
+  }
   k->transpose(tiles, yr, ys, out, r);
   kern_ref.transpose(tiles, yr, ys, out, rr);
   assert_memory_equal(r, rr, (size_t)tiles * W * ldr * sizeof *r);
@@ -364,11 +370,11 @@ static void carry_case(const kern *k, int tiles, int h, int parts, int count, in
   enum { ROWS = 50, MOST = 5 };
   int n = tiles * W, ys = parts * h * W + 16;
   int64_t *ptr = mem_alloc((size_t)n + 1, sizeof *ptr);
-  int32_t *col = mem_alloc((size_t)n * MOST, sizeof *col);
+  int32_t *col = mem_alloc((size_t)(n * MOST + KERN_AHEAD), sizeof *col);
   rng r = rng_open(2, RNG_TEST, (uint64_t)(h + parts));
   for (int i = 0; i < n; i++) {
     ptr[i + 1] = ptr[i] + (int64_t)rng_below(&r, MOST);
-    for (int64_t e = ptr[i]; e < ptr[i + 1]; e++) col[e] = (int32_t)rng_below(&r, ROWS);
+    for (int64_t e = ptr[i]; e < ptr[i + 1]; e++) col[e] = (int32_t)rng_below(&r, ROWS) * kern_pad(h);
   }
   float *val = noise((size_t)(n * MOST * parts), 4, 1), *x = noise((size_t)(ROWS * kern_pad(h)), 5, 1);
   float *z = noise((size_t)(ROWS * kern_pad(h)), 6, 1), *y = noise((size_t)(tiles * ys), 7, 1);

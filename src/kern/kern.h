@@ -104,8 +104,9 @@ typedef struct kern_csr {
   const real *val;
 } kern_csr;
 
-/* Rows of length kern_pad(h) and which of them a simplex adds up, with `parts` weights an entry. Simplices that fill the last tile have
- * no entries. */
+/* Rows of length kern_pad(h), and where those begin that a simplex adds up (col: numbers from the first row's), with `parts` weights an entry. Simplices that fill the last tile have
+ * no entries. Behind the last entry are KERN_AHEAD more such places: kernels bring rows before they need them. */
+enum { KERN_AHEAD = 32 };
 typedef struct kern_carry {
   kern_csr list;
   const real *rows;
@@ -123,6 +124,9 @@ typedef struct kern {
 
   /* Thin products. */
   void (*mm_sum)(const kern_sum *s);
+  /* The same for one product that is wanted in rows: R[16t+l] = X[t]_l W + b, W in × out with row length ld, b NULL zero; rows of length
+   * kern_pad(out), in which what is beyond `out` is zero or left. */
+  void (*mm_rows)(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b, real *r);
   /* R[16t+l][ch] = X[t][ch][l], rows of length ldr = kern_pad(ch), padded with zeros. */
   void (*transpose)(int tiles, const real *x, size_t xs, int ch, real *r);
   /* g_W += Xᵀ R, for R (16·tiles × kern_pad(out)) the transposed cotangent of Y; g_W in × kern_pad(out). */
@@ -191,7 +195,7 @@ typedef struct kern {
                          real *g_maps, real *dot);
 
   /* Sums over neighbours at full width, tiles first … last-1 of the lists, of which there are one or two; y at the first of these tiles.
-   * Y_p [t][h], p < parts ≤ 2, h rows of lanes apart: Y_p = (add ? Y_p : 0) + Σ_lists Σ_e val[parts·e + p] row(col[e]). */
+   * Y_p [t][h], p < parts ≤ 2, h rows of lanes apart: Y_p = (add ? Y_p : 0) + Σ_lists Σ_e val[parts·e + p] row at col[e]. */
   void (*carry)(int first, int last, int parts, int h, int count, const kern_carry *from, int add, real *y, size_t ys);
 
   /* Matrices: row-major, any width, no alignment, nothing padded: what the tape works on. A stride (xs, …) counts numbers

@@ -26,6 +26,13 @@ static void ref_mm_sum(const kern_sum *j) {
       }
 }
 
+static void ref_mm_rows(int tiles, const real *x, size_t xs, int in, const real *w, int ld, int out, const real *b,
+                        real *r) {
+  kern_term one = {x, xs, in, w, ld};
+  for (int i = 0; i < tiles * W; i++, r += kern_pad(out))
+    for (int o = 0; o < out; o++) r[o] = (real)((b ? (double)b[o] : 0) + ref_dot(&one, (size_t)(i / W), o, i % W));
+}
+
 static void ref_transpose(int tiles, const real *x, size_t xs, int ch, real *r) {
   int ldr = kern_pad(ch);
   for (int t = 0; t < tiles; t++, x += xs)
@@ -321,12 +328,11 @@ static void ref_rel_alone_back(int first, int last, int c, real tau, real sigma,
 }
 
 /* Part p of channel k of simplex i. */
-static double carried_sum(int64_t i, int parts, int p, int k, int h, int count, const kern_carry *from) {
+static double carried_sum(int64_t i, int parts, int p, int k, int count, const kern_carry *from) {
   double s = 0;
   for (int q = 0; q < count; q++)
     for (int64_t e = from[q].list.ptr[i]; e < from[q].list.ptr[i + 1]; e++)
-      s += (double)from[q].list.val[e * parts + p] *
-           (double)from[q].rows[(int64_t)from[q].list.col[e] * kern_pad(h) + k];
+      s += (double)from[q].list.val[e * parts + p] * (double)from[q].rows[from[q].list.col[e] + k];
   return s;
 }
 
@@ -337,7 +343,7 @@ static void ref_carry(int first, int last, int parts, int h, int count, const ke
       for (int k = 0; k < h; k++)
         for (int l = 0; l < W; l++) {
           real *to = y + (p * h + k) * W + l;
-          *to = (real)((add ? (double)*to : 0) + carried_sum(t * W + l, parts, p, k, h, count, from));
+          *to = (real)((add ? (double)*to : 0) + carried_sum(t * W + l, parts, p, k, count, from));
         }
 }
 
@@ -357,6 +363,7 @@ static double ref_peak(size_t rounds, real *sink) {
 const kern kern_ref = {
     .name = "ref",
     .mm_sum = ref_mm_sum,
+    .mm_rows = ref_mm_rows,
     .transpose = ref_transpose,
     .grad_w = ref_grad_w,
     .grad_lanes = ref_grad_lanes,

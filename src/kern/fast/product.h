@@ -77,6 +77,37 @@ static void fast_mm_sum(const kern_sum *j) {
   for (; t < j->tiles; t++) mm_tiles(j, 1, (size_t)t, &ahead);
 }
 
+/* R lanes × V vectors of outputs; n > 0: of one vector, its first n. R and V are constants at every call. */
+INLINE void rows_panel(int R, int V, int n, const float *x, int in, const float *w, size_t ld, const float *b, float *r,
+                       size_t ldr) {
+  vf s[MR_R][MR_V], d[MR_V];
+  UNROLL for (int v = 0; v < V; v++) {
+    vf from = !b ? vset(0) : n ? vload_part(b, n) : vload(b + v * VL);
+    UNROLL for (int l = 0; l < R; l++) s[l][v] = from;
+  }
+  for (int i = 0; i < in; i++, x += LANES, w += ld) {
+    UNROLL for (int v = 0; v < V; v++) d[v] = n ? vload_part(w, n) : vload(w + v * VL);
+    UNROLL for (int l = 0; l < R; l++) {
+      vf a = vset(x[l]);
+      UNROLL for (int v = 0; v < V; v++) s[l][v] = vfma(a, d[v], s[l][v]);
+    }
+  }
+  UNROLL for (int l = 0; l < R; l++) UNROLL for (int v = 0; v < V; v++) vstore(r + (size_t)l * ldr + v * VL, s[l][v]);
+}
+
+static void fast_mm_rows(int tiles, const float *x, size_t xs, int in, const float *w, int ld, int out, const float *b,
+                         float *r) {
+  size_t ldr = (size_t)kern_pad(out), lw = (size_t)ld;
+  for (int t = 0; t < tiles; t++, x += xs)
+    for (int l = 0; l < LANES; l += MR_R, r += MR_R * ldr) {
+      int o = 0;
+      for (; o + MR_V * VL <= out; o += MR_V * VL)
+        rows_panel(MR_R, MR_V, 0, x + l, in, w + o, lw, b ? b + o : NULL, r + o, ldr);
+      for (; o + VL <= out; o += VL) rows_panel(MR_R, 1, 0, x + l, in, w + o, lw, b ? b + o : NULL, r + o, ldr);
+      if (o < out) rows_panel(MR_R, 1, out - o, x + l, in, w + o, lw, b ? b + o : NULL, r + o, ldr);
+    }
+}
+
 static void fast_transpose(int tiles, const float *x, size_t xs, int ch, float *r) {
   int pad = (ch + LANES - 1) / LANES * LANES;
   for (int t = 0; t < tiles; t++, x += xs, r += LANES * pad)

@@ -25,6 +25,7 @@ extern const kern KERN_TABLE;
 const kern KERN_TABLE = {
     .name = KERN_NAME,
     .mm_sum = fast_mm_sum,
+    .mm_rows = fast_mm_rows,
     .transpose = fast_transpose,
     .grad_w = fast_grad_w,
     .grad_lanes = fast_grad_lanes,

@@ -2,7 +2,7 @@
  * vectors. One file per instruction set, chosen by the compiler's flags; all define the same names.
  * Constants beside them size the register blocks: MM_T × MM_O accumulators (in tiles and outputs) for products, GW_I ×
  * GW_V for weight gradients, GL_I × GL_O for those lane by lane,
- * RM_R rows × RM_V vectors for products and gradients of matrices. */
+ * RM_R rows × RM_V vectors for products and gradients of matrices, MR_R lanes × MR_V vectors for products that leave rows. */
 #ifndef KERN_FAST_VEC_H
 #define KERN_FAST_VEC_H
 

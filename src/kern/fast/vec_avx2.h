@@ -5,7 +5,7 @@
 #include <immintrin.h>
 typedef __m256 vf;
 typedef __m256i vi;
-enum { VL = 8, MM_T = 1, MM_O = 6, GW_I = 6, GW_V = 2, GL_I = 4, GL_O = 3, RM_R = 6, RM_V = 2 };
+enum { VL = 8, MM_T = 1, MM_O = 6, GW_I = 6, GW_V = 2, GL_I = 4, GL_O = 3, RM_R = 6, RM_V = 2, MR_R = 4, MR_V = 2 };
 INLINE vf vset(float a) {
   return _mm256_set1_ps(a);
 }

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 typedef __m512 vf;
 typedef __m512i vi;
-enum { VL = 16, MM_T = 4, MM_O = 6, GW_I = 12, GW_V = 2, GL_I = 4, GL_O = 6, RM_R = 12, RM_V = 2 };
+enum { VL = 16, MM_T = 4, MM_O = 6, GW_I = 12, GW_V = 2, GL_I = 4, GL_O = 6, RM_R = 12, RM_V = 2, MR_R = 8, MR_V = 2 };
 INLINE vf vset(float a) {
   return _mm512_set1_ps(a);
 }
@@ -177,10 +177,10 @@ INLINE void vtranspose(const float *src, size_t ss, int rows, float *dst, size_t
     b[k + j] = _mm512_shuffle_f32x4(a[k + j], a[k + j + 4], 0x88);
     b[k + j + 4] = _mm512_shuffle_f32x4(a[k + j], a[k + j + 4], 0xdd);
   }
-  UNROLL for (int j = 0; j < 8; j++) {
-    size_t lane = (size_t)j;
-    vstore(dst + lane * ds, _mm512_shuffle_f32x4(b[j], b[j + 8], 0x88));
-    vstore(dst + (lane + 8) * ds, _mm512_shuffle_f32x4(b[j], b[j + 8], 0xdd));
+  float *high = dst + 8 * ds;
+  UNROLL for (int j = 0; j < 8; j++, dst += ds, high += ds) {
+    vstore(dst, _mm512_shuffle_f32x4(b[j], b[j + 8], 0x88));
+    vstore(high, _mm512_shuffle_f32x4(b[j], b[j + 8], 0xdd));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <arm_neon.h>
 typedef float32x4_t vf;
 typedef int32x4_t vi;
-enum { VL = 4, MM_T = 1, MM_O = 4, GW_I = 6, GW_V = 4, GL_I = 4, GL_O = 6, RM_R = 6, RM_V = 4 };
+enum { VL = 4, MM_T = 1, MM_O = 4, GW_I = 6, GW_V = 4, GL_I = 4, GL_O = 6, RM_R = 6, RM_V = 4, MR_R = 4, MR_V = 4 };
 INLINE vf vset(float a) {
   return vdupq_n_f32(a);
 }

@@ -35,10 +35,11 @@ void cross_load(block *b) {
   b->base = b->w->base;
 }
 
-/* Parts [n][parts·h] to rows q of state l. */
-static void put_parts(const block *b, int l, int q, const real *parts, size_t stride) {
+/* Parts x W + b to rows q of state l; W has row length ld, its parts are h columns apart. */
+static void put_parts(const block *b, int l, int q, const real *x, size_t xs, const real *w, int ld, const real *bias) {
   for (int p = 0; p < b->f->parts; p++)
-    b->K->transpose(b->n, parts + p * b->h * LANES, stride, b->h, cross_rows(b, l, b->k, q, p));
+    b->K->mm_rows(b->n, x, xs, b->h, w + p * b->h, ld, b->h, bias ? bias + p * b->h : NULL,
+                  cross_rows(b, l, b->k, q, p));
 }
 
 /* z = scale ⊙ xhat + rise in rows. */
@@ -51,30 +52,25 @@ static void send_content(const block *b, int l) {
 }
 
 void cross_send(const block *b, int l) {
-  int wide = b->f->parts * b->h, content = b->f->s.modes && l < b->f->s.layers;
+  int content = b->f->s.modes && l < b->f->s.layers;
   for (int up = 0; up < 2; up++) {
     const fused_link *link = fused_sends(b->f, l, b->k, up);
     if (!link) continue;
     content |= !link->maps_first;
     if (!link->maps_first) continue;
     const packed_maps *m = &b->f->layer[l].rank[up ? b->k + 1 : b->k - 1].cross[!up];
-    kern_mm(b->K, b->n, state_at(b, l), state_stride(b), b->h, m->w, wide, wide, m->b, 0, b->w->parts,
-            (size_t)wide * LANES);
-    put_parts(b, l, 1 + up, b->w->parts, (size_t)wide * LANES);
+    put_parts(b, l, 1 + up, state_at(b, l), state_stride(b), m->w, b->f->parts * b->h, m->b);
   }
   if (content) send_content(b, l);
 }
 
 /* g_x = g_a Wᵀ of the parts that were mapped here; g_a itself is in rows already. */
 void cross_back(const block *b, const packed_rank *r) {
-  int from = b->h + 2 * b->c, wide = b->wide - from, at = 0;
-  size_t stride = (size_t)wide * LANES;
-  if (!wide) return;
-  kern_mm(b->K, b->n, b->w->g, (size_t)b->h * LANES, b->h, r->w1t + from, b->wide, wide, NULL, 0, b->w->parts, stride);
+  int at = b->h + 2 * b->c;
   for (int up = 0; up < 2; up++) {
     const fused_link *link = &b->f->link[b->k][up];
     if (!link->used || link->maps_first) continue;
-    put_parts(b, b->l, 1 + up, b->w->parts + at * LANES, stride);
+    put_parts(b, b->l, 1 + up, b->w->g, (size_t)b->h * LANES, r->w1t + at, b->wide, NULL);
     at += b->f->parts * b->h;
   }
 }

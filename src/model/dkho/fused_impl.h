@@ -119,7 +119,7 @@ struct fused {
 /* Block buffers of one thread. */
 typedef struct scratch {
   real *a, *hat, *g, *base;  /* [block][h] */
-  real *parts;               /* [block][4h]: parts of exchanges */
+  real *parts;               /* [block][parts·h] */
   real *small, *rows, *rstd; /* [block][max(3c, outputs)], transposed cotangents, [block][1] */
   real *lanes;               /* [4][h] lane sums of norm gradients */
   real *thin[2], *sums;      /* [h+1][few] lane sums of maps and of the decoder's output, and room to sum them up */

@@ -14,7 +14,8 @@ typedef struct entries {
 
 static dkho_status take_entries(arena *a, int64_t rows, int64_t count, int parts, entries *e) {
   e->rows = rows, e->parts = parts;
-  return ARENA_NEW(a, e->ptr, rows + 1) && ARENA_NEW(a, e->col, count) && ARENA_NEW(a, e->val, count * parts)
+  return ARENA_NEW(a, e->ptr, rows + 1) && ARENA_NEW(a, e->col, count + KERN_AHEAD) &&
+                 ARENA_NEW(a, e->val, count * parts)
              ? DKHO_OK
              : DKHO_E_MEMORY;
 }
@@ -46,6 +47,12 @@ static void weigh_entry(const side *s, int kinds, int n, int64_t i, int64_t p, r
     out[0] = (real)(n ? (n * mean + image) / 2 : image);
     out[1] = (real)(n ? (n * mean - image) / 2 : mean);
   }
+}
+
+/* From numbers of rows to places of their first numbers. */
+static kern_csr csr_of(const entries *e, int h) {
+  for (int64_t p = 0; p < e->ptr[e->rows]; p++) e->col[p] *= kern_pad(h);
+  return (kern_csr){e->ptr, e->col, e->val};
 }
 
 /* Rows up to a whole tile; those beyond the simplices are empty. */
@@ -81,7 +88,6 @@ static dkho_status turn_entries(const entries *in, int64_t rows, entries *out, a
 static dkho_status merge_parts(const entries *in, int64_t apart, entries *out, arena *a) {
   int64_t at = 0;
   TRY(take_entries(a, in->rows, in->ptr[in->rows] * in->parts, 1, out));
-  if (in->parts * apart > INT32_MAX) return fail(DKHO_E_INPUT, "%lld rows are too many", (long long)apart);
   for (int64_t i = 0; i < in->rows; i++) {
     for (int64_t p = in->ptr[i]; p < in->ptr[i + 1]; p++)
       for (int q = 0; q < in->parts; q++) {
@@ -94,16 +100,15 @@ static dkho_status merge_parts(const entries *in, int64_t apart, entries *out, a
   return DKHO_OK;
 }
 
-static kern_csr csr_of(const entries *e) {
-  return (kern_csr){e->ptr, e->col, e->val};
-}
-
 /* From the degree below or above to degree k. Seen from above, most simplices have two cofaces on a manifold of their dimension and
  * one, so that parts for W_u/2 ± W_s meet one of them each. */
 static dkho_status plan_link(fused *f, const fused_mesh *m, int k, int up, arena *work) {
   fused_link *link = &f->link[k][up];
   int j = up ? k + 1 : k - 1;
   int64_t here = (int64_t)f->tiles[k] * LANES, there = (int64_t)f->tiles[j] * LANES;
+  if ((here > there ? here : there) * f->parts * kern_pad(f->s.h) > INT32_MAX)
+    return fail(DKHO_E_INPUT, "exchange: %lld simplices of width %d are too many for 31-bit places",
+                (long long)f->s.n[here > there ? k : j], f->s.h);
   side s = side_of(m, k, up);
   entries list, turned, merged;
   link->used = 1;
@@ -112,8 +117,8 @@ static dkho_status plan_link(fused *f, const fused_mesh *m, int k, int up, arena
   TRY(list_side(f, &s, k, link->faces, &list, link->maps_first ? work : &f->mem));
   TRY(turn_entries(&list, there, &turned, link->maps_first ? &f->mem : work));
   TRY(merge_parts(link->maps_first ? &list : &turned, link->maps_first ? there : here, &merged, &f->mem));
-  link->there = csr_of(link->maps_first ? &merged : &list);
-  link->back = csr_of(link->maps_first ? &turned : &merged);
+  link->there = csr_of(link->maps_first ? &merged : &list, f->s.h);
+  link->back = csr_of(link->maps_first ? &turned : &merged, f->s.h);
   return DKHO_OK;
 }
 

@@ -106,7 +106,7 @@ static dkho_status plan_scratch(fused_team *t, scratch *w) {
   w->a = tiles(t, n, h, &s);
   w->hat = tiles(t, n, h, &s);
   w->g = tiles(t, n, h, &s);
-  if (f->parts) w->base = tiles(t, n, h, &s), w->parts = tiles(t, n, 2 * f->parts * h, &s);
+  if (f->parts) w->base = tiles(t, n, h, &s), w->parts = tiles(t, n, f->parts * h, &s);
   if (f->parts && small < f->parts * h) small = f->parts * h;
   w->small = tiles(t, n, small, &s);
   w->rows = tiles(t, n, kern_pad(h > small ? h : small), &s);
