@@ -104,6 +104,10 @@ static inline net_case *case_make(cx *c, int degrees, int h, int width, int laye
       n->modes[k][i] =
           case_noise((size_t)c->n[k] * CASE_MODES, 80 + (uint64_t)(2 * k + i), 1 / sqrt(sqrt((double)c->n[k])));
     n->mesh.analyse[k] = n->modes[k][0], n->mesh.synthesise[k] = n->modes[k][1];
+    if (target == 1) { /* one is a multiple of the other */
+      for (int64_t i = 0; i < c->n[k] * CASE_MODES; i++) n->modes[k][0][i] = n->modes[k][1][i] / (real)c->n[k];
+      n->mesh.synthesise[k] = NULL;
+    }
     for (int i = 0; i < CASE_SAMPLES; i++)
       n->sample[i].varying[k] = n->owned[k][i] =
           case_noise((size_t)(c->n[k] * n->s.varying[k].count), 20 + (uint64_t)(k * CASE_SAMPLES + i), 1);

@@ -87,8 +87,9 @@ typedef struct fused_mesh {
   const int32_t *coface[FUSED_DEGREES];
   const int8_t *cosign[FUSED_DEGREES];
   const double *star[FUSED_DEGREES];
-  const real *analyse[FUSED_DEGREES], *synthesise[FUSED_DEGREES]; /* n[k] × modes */
-  const mesh_share *share;                                        /* NULL: this process holds all of it */
+  const real *analyse[FUSED_DEGREES],
+      *synthesise[FUSED_DEGREES]; /* n[k] × modes; the latter NULL: n[k] times the former */
+  const mesh_share *share;        /* NULL: this process holds all of it */
 } fused_mesh;
 
 /* An order of the simplices in which neighbours lie near each other: place[k][order[k][i]] = i. Of the mesh only faces and cofaces are

@@ -60,9 +60,10 @@ static void first_map(const block *b, int l, int in, const real *w1, const real 
                 .ahead = {next_block(x, b->wide)},
                 .lines = {block_lines(b->wide)}};
   if (modes) {
+    const real *phi = tile_at(b->f->synthesise[b->k], b->first, modes);
     j.terms = 2;
-    j.term[1] = (kern_term){tile_at(b->f->synthesise[b->k], b->first, modes), (size_t)modes * LANES, modes,
-                            b->s->far + (int64_t)b->k * modes * b->h, b->h};
+    j.term[1] = (kern_term){phi, (size_t)modes * LANES, modes, b->s->far + (int64_t)b->k * modes * b->h, b->h};
+    j.ahead[1] = next_block(phi, modes), j.lines[1] = block_lines(modes);
   }
   b->K->mm_sum(&j);
 }
@@ -318,13 +319,13 @@ static void first_grads(const block *b, int l, int in, const grad_unit *u, real 
 }
 
 /* Reverse of hid = norm(gelu(a)), a = [state l] W_1 + b_1 on `in` channels, from g_hid in w->g: gradients of W_1, b_1 and the norm;
- * g_z = (add ? g_z : 0) + g_a W_zᵀ; phases added, or the two carrier columns put in gt and res_a. b->a, hat and rstd as left by gelu_norm_keep. */
+ * g_z = (add ? g_z : 0) + g_a W_zᵀ; phases added, or the two carrier columns put in gt and res_a. w->a, hat and rstd as left by gelu_norm_keep. */
 static void first_back(const block *b, int l, int in, const real *gain, const real *w1t, const grad_unit *u, int add,
                        real *gz, real *partial) {
   scratch *w = b->w;
   int h = b->h;
   size_t hs = (size_t)h * LANES, cs = (size_t)(2 * b->c) * LANES;
-  b->K->norm_back(b->n, h, w->g, hs, w->hat, hs, w->rstd, gain, b->a, hs, w->g, hs, w->lanes);
+  b->K->norm_back(b->n, h, w->g, hs, w->hat, hs, w->rstd, gain, w->a, hs, w->g, hs, w->lanes);
   first_grads(b, l, in, u, partial);
   square_map(b, w->g, w1t, in, add, gz, (ahead){gz, h}, (ahead){gz, 0});
   if (!b->c) return;
@@ -343,8 +344,11 @@ static void update_back(const block *b, const packed_rank *r, const grad_unit *u
   scratch *w = b->w;
   size_t hs = (size_t)b->h * LANES;
   int h = b->h;
-  if (b->a == w->a) first_map(b, b->l, b->wide, r->w1, r->b1);
-  b->K->gelu_norm_keep(b->n, h, b->a, hs, w->hat, hs, w->rstd);
+  if (b->a == w->a)
+    first_map(b, b->l, b->wide, r->w1, r->b1);
+  else
+    memcpy(w->a, b->a, (size_t)b->n * hs * sizeof *w->a);
+  b->K->gelu_norm_keep(b->n, h, w->a, hs, w->hat, hs, w->rstd);
   linear_grads(b, w->hat, hs, h, gz, h, partial + u->w2, partial + u->b2);
   b->K->grad_w(b->n, state_at(b, 0), state_stride(b), h, w->rows, h, partial + u->skip);
   real *gz0 = tile_at(b->s->gz0[b->k], b->first, h);

@@ -98,7 +98,8 @@ struct fused {
   int parts;                            /* of an exchange: 0, 1 or 2 */
   int wide[DEG];                        /* channels of a state: h, 2c, parts that are mapped here */
   real *zeros;                          /* kern_pad(h) */
-  real *analyse[DEG], *synthesise[DEG]; /* [t][modes] */
+  real *analyse[DEG], *synthesise[DEG]; /* [t][modes]; the latter may be the former, */
+  real grow[DEG];                       /* to be multiplied by this */
   real *fixed[DEG];                     /* [t][fixed.count] */
   real *fixed_product[DEG];             /* [t][h] */
   packed_codec encoder[DEG], decoder;
@@ -203,7 +204,7 @@ typedef struct block {
   sample_state *s;
   scratch *w;
   int k, l, first, n, h, c, wide;
-  real *a;          /* before GELU, on the way back GELU's slope: w->a or kept */
+  real *a;          /* before GELU: w->a or kept */
   const real *base; /* what links bring ready, or NULL */
 } block;
 

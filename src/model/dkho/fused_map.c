@@ -163,7 +163,10 @@ static void start_at(const dkho_config *cfg, const params *p, fused_shape *s) {
 static dkho_status modes_of(const dkho_config *cfg, const dec *metric, arena *mem, fused_mesh *m) {
   real *analyse[CX_DEGREES], *synth[CX_DEGREES];
   TRY(extend_modes(cfg, metric, NULL, mem, analyse, synth));
-  for (int k = 0; k < cfg->degrees; k++) m->analyse[k] = analyse[k], m->synthesise[k] = synth[k];
+  for (int k = 0; k < cfg->degrees; k++) { /* M is the unit matrix: analysis and synthesis differ by a factor */
+    m->analyse[k] = analyse[k];
+    m->synthesise[k] = m->star[k] ? synth[k] : NULL;
+  }
   return DKHO_OK;
 }
 

@@ -45,7 +45,9 @@ dkho_status plan_modes(fused *f, const fused_mesh *m) {
   if (!f->s.modes) return DKHO_OK;
   for (int k = 0; k < f->s.degrees; k++) {
     TRY(keep_modes(f, m->analyse[k], k, &f->analyse[k]));
-    TRY(keep_modes(f, m->synthesise[k], k, &f->synthesise[k]));
+    f->synthesise[k] = f->analyse[k];
+    f->grow[k] = m->synthesise[k] ? 1 : (real)f->s.n[k];
+    if (m->synthesise[k]) TRY(keep_modes(f, m->synthesise[k], k, &f->synthesise[k]));
   }
   return alloc_mix(f);
 }
@@ -80,7 +82,11 @@ void pack_modes(const fused *f, int l, const real *params) {
   keep_matrix(p->mix, p->mix_t, params + at->mix, h, h);
   keep_matrix(p->mix1, NULL, params + at->mix1, all, all);
   keep_matrix(p->mix2, NULL, params + at->mix2, all, all);
-  for (int k = 0; k < f->s.degrees; k++) keep_matrix(p->rank[k].ret, p->rank[k].ret_t, params + at->rank[k].ret, h, h);
+  for (int k = 0; k < f->s.degrees; k++) {
+    const packed_rank *r = &p->rank[k];
+    for (int i = 0; i < h * h; i++) r->ret[i] = f->grow[k] * params[at->rank[k].ret + (size_t)i];
+    flip(r->ret_t, r->ret, h, h);
+  }
 }
 
 void collect_modes(const fused *f, int l, const real *packed, real *out) {
@@ -91,7 +97,7 @@ void collect_modes(const fused *f, int l, const real *packed, real *out) {
   f->k->axpy(h * h, 1, packed + u->mix, out + at->mix);
   f->k->axpy(all * all, 1, packed + u->mix1, out + at->mix1);
   f->k->axpy(all * all, 1, packed + u->mix2, out + at->mix2);
-  for (int k = 0; k < f->s.degrees; k++) f->k->axpy(h * h, 1, packed + u->ret[k], out + at->rank[k].ret);
+  for (int k = 0; k < f->s.degrees; k++) f->k->axpy(h * h, f->grow[k], packed + u->ret[k], out + at->rank[k].ret);
 }
 
 /* y = x W: rows × in by in × out. */
