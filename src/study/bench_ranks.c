@@ -100,14 +100,14 @@ static dkho_status time_kind(contest *t, step_kind kind, int turn) {
   return DKHO_OK;
 }
 
-/* Turns through the kinds until the first rank's time is up, three at least, after one that does not count. */
+/* Turns through the kinds until the first rank's time is up, after one that does not count. */
 static dkho_status take_turns(contest *t, double seconds, int *turns) {
   double began = 0;
   int more = 1;
   for (*turns = -1; more; ++*turns) {
     for (int k = 0; k < STEP_KINDS; k++) TRY(time_kind(t, (step_kind)k, *turns < 0 ? 0 : *turns));
     if (*turns < 0) began = clock_now();
-    more = *turns < 2 || (clock_now() - began < seconds && *turns + 1 < TURNS_MOST);
+    more = *turns < 0 || (clock_now() - began < seconds && *turns + 1 < TURNS_MOST);
     TRY(comm_broadcast(t->ranks, 0, &more, sizeof more));
   }
   return DKHO_OK;
