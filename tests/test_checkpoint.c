@@ -78,6 +78,8 @@ static void test_counters(void **state) {
     poison(kept, last, "counters", list[i].at, list[i].value);
     refuse_resume(DKHO_E_FORMAT, "do not fit 2 epochs of");
   }
+  poison(kept, last, "adam.step", 0, -1);
+  refuse_resume(DKHO_E_FORMAT, "adam.step: found -1, expected a count");
   poison(kept, last, "counters", 0, 2); /* within the run, but the history is shorter */
   refuse_resume(DKHO_E_FORMAT, "history");
 }

@@ -217,6 +217,13 @@ static void spellings(void **state) {
            GRID "CELLS 1 4\n3 0 1 2\nCELL_TYPES 1\n5\nPOINT_DATA 3\nVECTORS v float\n0 0 0 0 0 0 0 0 0\nMETADATA\nx\n\n"
                 "CELL_DATA 1\nFIELD f 1\nMETADATA\ny\n\nlabel 1 1 int\n3\nSCALARS s string\nwhat\n"),
        1, "surface 3"},
+      {"inp",
+       INP
+       "*ELEMENT, TYPE=B31\n8, 1, 2\n*ELEMENT, TYPE=PIPE32\n9, 1, 2, 3\n*ELEMENT, TYPE=S3, ELSET=\"Bod\303\251 \342\202\254 \360\237\214\215\"\n5, 1, 2, 3\n",
+       1, "Bod\303\251 \342\202\254 \360\237\214\215"},
+      /* names that are not UTF-8, or hold control characters: those bytes become _ */
+      {"inp", INP "*ELEMENT, TYPE=S3, ELSET=a\001\177\377b\303c\355\240\200\300\200\342\202\n5, 1, 2, 3\n", 1,
+       "a___b_c_______"},
       {"inp", INP "*ELEMENT, TYPE=SAX1\n9, 1, 2\n*ELEMENT, TYPE=CIN3D8\n*ELEMENT, TYPE=S3\n5, 1, 2, 3\n", 1, NULL},
       {"node", "# c\n3 2 1 1\n1 0 0 5.5 1\n2 1 0 5.5 1\n3 0 1 5.5 1\n# d\n1 3 1\n1 1 2 3 4\n", 1, "surface 4"},
       {"node", "4 2 0 0\n0 0 0\n1 1 0\n2 0 1\n3 1 1\n2 3 0\n0 0 1 2\n1 1 3 2\n", 2, NULL},

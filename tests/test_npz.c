@@ -98,6 +98,59 @@ static void test_read(void **state) {
   mem_free(z.member);
 }
 
+/* The same with sizes and places of 64 bits: ZIP64's extra fields behind another one, its end record and the locator, as NumPy writes beyond 4 GB. */
+static void make_wide(bytes *z, const member *m) {
+  bytes array = {0};
+  *z = (bytes){0};
+  make_array(&array, m->count);
+  size_t name = strlen(m->name), start = 0;
+  uint32_t crc = (uint32_t)crc32(0, array.at, (uInt)array.used);
+  for (int central = 0; central < 2; central++) {
+    if (central) start = z->used;
+    put(z, central ? "PK\1\2" : "PK\3\4", 4);
+    if (central) put_int(z, 45, 2);
+    put_int(z, 45, 2), put_int(z, 0, 2), put_int(z, 0, 2), put_int(z, 0, 4), put_int(z, crc, 4);
+    put_int(z, 0xffffffffU, 4), put_int(z, 0xffffffffU, 4), put_int(z, name, 2), put_int(z, central ? 34 : 0, 2);
+    if (central) put_int(z, 0, 2), put_int(z, 0, 4), put_int(z, 0, 4), put_int(z, 0xffffffffU, 4);
+    put(z, m->name, name);
+    if (central) {
+      put_int(z, 7, 2), put_int(z, 2, 2), put_int(z, 0, 2);
+      put_int(z, 1, 2), put_int(z, 24, 2), put_int(z, array.used, 8), put_int(z, array.used, 8), put_int(z, 0, 8);
+    } else {
+      put(z, array.at, array.used);
+    }
+  }
+  size_t size = z->used - start, end = z->used;
+  put(z, "PK\6\6", 4), put_int(z, 44, 8), put_int(z, 45, 2), put_int(z, 45, 2), put_int(z, 0, 4), put_int(z, 0, 4);
+  put_int(z, 1, 8), put_int(z, 1, 8), put_int(z, size, 8), put_int(z, start, 8);
+  put(z, "PK\6\7", 4), put_int(z, 0, 4), put_int(z, end, 8), put_int(z, 1, 4);
+  put(z, "PK\5\6", 4), put_int(z, 0, 4), put_int(z, 0xffff, 2), put_int(z, 0xffff, 2);
+  put_int(z, 0xffffffffU, 4), put_int(z, 0xffffffffU, 4), put_int(z, 0, 2);
+}
+
+static void test_wide(void **state) {
+  (void)state;
+  bytes b;
+  npz z;
+  npy a;
+  void *room;
+  char dir[64], path[128];
+  make_wide(&b, &(member){"a.npy", 5, 0});
+  scratch_make(dir);
+  FILE *f = fopen(scratch_path(path, dir, "x.npz"), "wb");
+  assert_non_null(f);
+  assert_int_equal(fwrite(b.at, 1, b.used, f), b.used);
+  fclose(f);
+  if (npz_open(&z, path) != DKHO_OK) fail_msg("%s", fail_text());
+  assert_int_equal(z.members, 1);
+  assert_int_equal(npz_array(&z, 0, &a, &room), DKHO_OK);
+  assert_int_equal(a.count, 5);
+  for (uint64_t k = 0; k < 5; k++) assert_true(npy_double(&a, k) == (double)k + 0.5);
+  npz_close(&z);
+  scratch_remove(dir);
+  assert_int_equal(npz_open(&z, path), DKHO_E_IO);
+}
+
 static void refuse_array(bytes *b, const char *words) {
   npz z;
   npy a;
@@ -109,6 +162,14 @@ static void refuse_array(bytes *b, const char *words) {
   }
   assert_int_equal(s, DKHO_E_FORMAT);
   if (!strstr(fail_text(), words) || !strstr(fail_text(), "x.npz")) fail_msg("found: %s", fail_text());
+}
+
+static void refuse_cuts(const bytes *b) {
+  for (size_t n = 0; n < b->used; n++) {
+    bytes cut = *b;
+    cut.used = n;
+    refuse_array(&cut, "");
+  }
 }
 
 static void test_bad(void **state) {
@@ -135,14 +196,19 @@ static void test_bad(void **state) {
   refuse_array(&b, "no array");
   make_archive(&b, 1, &packed), b.at[50] ^= 0x55;
   refuse_array(&b, "a");
-  for (size_t n = 0; n < b.used; n++) { /* cut anywhere */
-    bytes cut = b;
-    cut.used = n;
-    refuse_array(&cut, "");
-  }
+  refuse_cuts(&b);
+  make_wide(&b, &one);
+  b.at[b.used - 22 - 20 + 8] ^= 1; /* the locator's pointer */
+  refuse_array(&b, "its 64-bit end record is missing");
+  make_wide(&b, &one);
+  b.at[b.used - 22 - 20 - 56 - 28 + 2] = 9; /* the extra field is cut: the sizes stay at 4 GB */
+  refuse_array(&b, "do not fit");
+  make_wide(&b, &one);
+  refuse_cuts(&b);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_read), cmocka_unit_test(test_bad)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_read), cmocka_unit_test(test_wide),
+                                     cmocka_unit_test(test_bad)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

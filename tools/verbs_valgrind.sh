@@ -2,13 +2,13 @@
 # One pass of every verb under Valgrind: no invalid access, no use of undefined values, nothing definitely lost. Usage: tools/verbs_valgrind.sh BUILD [FIRST]: only
 # the first so many passes
 set -euo pipefail
-dkho=$1/dkho
+dkho=$1/dkho suppressions=$(realpath "$(dirname "$0")")/../tests/valgrind.supp
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 cd "$work"
 export OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F
 passes=0 most=${2:-1000}
 pass() {
-  valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --suppressions=/dev/null "$dkho" "$@" >out 2>err || { echo "dkho $*:"; tail -n 40 err; exit 1; }
+  valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --suppressions="$suppressions" "$dkho" "$@" >out 2>err || { echo "dkho $*:"; tail -n 40 err; exit 1; }
   passes=$((passes + 1))
   [ $passes -lt "$most" ] || { echo "$passes passes of verbs under Valgrind, no error"; exit 0; }
 }
