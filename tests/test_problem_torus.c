@@ -3,6 +3,7 @@
 #include "torus_exact.h"
 
 #include "mesh/generate.h"
+#include "problem/fem.h"
 
 static const double TURN = 0.3, HEAT = 0.003;
 
@@ -139,10 +140,42 @@ static void test_statistics(void **state) {
   ready_free(&r);
 }
 
+/* The assembly by itself, where the velocity has no direction of its own: for linear q and constant v, Σ_i q_i (A 1)_i = -∫ v·∇q, and the test functions
+ * sum to one, so that every column of A sums to zero. */
+static void test_advection(void **state) {
+  (void)state;
+  static const double v[3] = {1, -2, 3}, slope[3] = {0.3, 0.7, -1.1};
+  cx *c;
+  csr a;
+  assert_ok(cx_cavity(&c, "smoke"));
+  int64_t n = c->n[0];
+  double *speed = calloc((size_t)n * 3, sizeof *speed), *one = calloc((size_t)n, sizeof *one),
+         *y = calloc((size_t)n, sizeof *y);
+  assert_true(speed && one && y);
+  double volume = 0, found = 0, sum = 0, expected = 0;
+  for (int64_t i = 0; i < 3 * n; i++) speed[i] = v[i % 3];
+  for (int64_t i = 0; i < n; i++) one[i] = 1;
+  for (int64_t t = 0; t < c->n[3]; t++) volume += c->measure[3][t];
+  for (int k = 0; k < 3; k++) expected -= v[k] * slope[k] * volume;
+  assert_ok(fem_advection(&a, c, speed));
+  csr_apply(&a, 1, one, y);
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < 3; k++) found += slope[k] * c->x[3 * i + k] * y[i];
+  for (int64_t i = 0; i < n; i++) one[i] = sin((double)i);
+  csr_apply(&a, 1, one, y);
+  for (int64_t i = 0; i < n; i++) sum += y[i];
+  assert_between(found / expected, 1 - 1e-12, 1 + 1e-12);
+  assert_between(sum / volume, -1e-12, 1e-12);
+  csr_free(&a);
+  cx_free(c);
+  free(speed), free(one), free(y);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_converges), cmocka_unit_test(test_irregular), cmocka_unit_test(test_mass),
       cmocka_unit_test(test_turns),     cmocka_unit_test(test_observed),  cmocka_unit_test(test_statistics),
+      cmocka_unit_test(test_advection),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ TESTS = [
     (r"src/nn/", "t_params t64_optim t64_ops_grid t_batch t_twin t64_ops t_model t64_twin t_nn t_baselines t64_batch t64_baselines t_models_train t64_fused t_fused"),
     (r"src/model/dkho/", "t_twin t64_twin t_phase_update t64_fused t_fused t_models_train t_runner t64_dkho t64_models t64_dkho_x t64_runner"),
     (r"src/model/", "t_models t_model t_batch t_twin t64_twin t_baselines t64_baselines t_models_train t64_models t64_dkho t64_dkho_x t_known t64_known t_api_learn t_api_predict"),
-    (r"src/run/", "t_metrics_oracle t_phase t_phase_update t_metrics t_unseen t_models_train t_runner t_reference t_api_learn t_api_predict"),
+    (r"src/run/", "t_ranks t_metrics_oracle t_phase t_phase_update t_metrics t_unseen t_models_train t_runner t_reference t_api_learn t_api_predict"),
     (r"src/data/", "t_features t64_features t_static t_dataset t_dataset_bad t_unseen t_import t_metrics t_twin t_poison"),
     (r"src/mesh/", "t_mesh_repair t_meshio t_stars t_cx_store t_cx t_dec t_mesh_formats t_generate t_problem_locate"),
 ]

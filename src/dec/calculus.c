@@ -29,7 +29,7 @@ void dec_delta(const dec *d, int k, int ch, const double *u, double *out) {
   const cx *c = d->c;
   if (k >= 1 && k <= c->dim) {
     delta(d, k, ch, u, out, 0);
-  } else if (k == c->dim + 1 && k >= 1) {
+  } else if (k == c->dim + 1) {
     memset(out, 0, (size_t)(c->n[k - 1] * ch) * sizeof *out);
   }
 }
