@@ -10,6 +10,7 @@ Several folders of `dkho reproduce` (one per problem, say) become one set. The f
                rows of the paper are left out, they stand once in results/paper.json
     study      of `bench/study.py`: its settings; `rows`: validation errors
     eval       of one run: its metrics, baselines and cost
+    headline   the figures of the paper's abstract from our own runs, by inputs, where baselines were trained in the one folder
     runs       every training: name, configuration, environment (manifest.json), result, and the curve of metrics.csv by columns
 
     tools/collect_results.py DIR --paper -o results/paper.json    # only the paper's rows, of all problems in DIR
@@ -92,7 +93,7 @@ def collect_reproduce(folder):
         for path in sorted(glob.glob(os.path.join(folder, name, "runs", "*", "result.json"))):
             run = os.path.dirname(path)
             runs.append(collect_run(run, problem=name, run=os.path.basename(run)))
-    return {"problems": problems, "runs": runs}
+    return {"problems": problems, "runs": runs, "headline": read_json(folder, "result.json").get("headline", [])}
 
 
 def collect_study(folder):
@@ -127,6 +128,8 @@ def main():
         else:
             parts = [collect_reproduce(folder) for folder in a.folder]
             found = {key: [x for part in parts for x in part[key]] for key in ("problems", "runs")}
+            if len(parts) == 1 and any(h["source"] == "ours" for h in parts[0]["headline"]):
+                found["headline"] = {h["inputs"]: h for h in parts[0]["headline"] if h["source"] == "ours"}
     except (OSError, ValueError) as e:
         raise SystemExit(f"collect_results: {', '.join(a.folder)}: {e}")
     names = [q["problem"] for q in found.get("problems", [])]

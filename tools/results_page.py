@@ -17,6 +17,7 @@ SOURCE names a value, FILE:PATH, optionally followed by % (times 100) or by one 
                                        a baseline, paper:darcy.q.GNO (F).rel_l2 a row of the paper
     muon:darcy.q.ms, .classical_ms, .minutes, .late_fall, .epochs, .parameters, .val_rel_l2
     muon:darcy.phase.dice              population mean; darcy.phase.zero_diagonal.dice; darcy.pair: inconsistency of q and w
+    equal:headline.native.mean_reduction   the figures of the paper's abstract, from our own runs
     faster:torus C0.muon lr 1e-2       validation error of a study's setting at equal steps; with .time at equal time; test error, mean of
                                        the seeds, where the study is of the test split
     speed:a.b.c                        a path through any other file of results/
@@ -142,7 +143,7 @@ def value_at(results, where):
     """The number that FILE:PATH names."""
     name, path = where.strip().split(":", 1)
     data, path = results.files[name], path.strip().split(".")
-    if "problems" in data:
+    if "problems" in data and path[0] != "headline":
         return set_value(data, path)
     return study_value(data, path) if "study" in data else plain_value(data, path)
 
@@ -243,6 +244,37 @@ def ablations(results):
         for title, t in lines:
             rows.append([f"{problem} C{degree} `{target}`", title] + [show(rel_l2(row_of(t, a))) for a in ("full", *VARIANTS)])
     return table(["target", "set", "full", "without Dirac coupling", "without phase", "without harmonic branch"], rows)
+
+
+RIVALS = (("DKHO-small", "DKHO-large", "dkho-x", "tno", "attention"),
+          tuple(f"{m} (N)" for m in ("gno", "fno", "mgn", "deeponet", "geofno", "hsd")),
+          tuple(f"{m} (F)" for m in ("gno", "fno", "mgn", "deeponet", "geofno", "hsd")),
+          ("ridge", "quadratic", "kernel", "pca-net"))
+PRINTED = {"gno": "GNO", "fno": "FNO", "mgn": "MGN", "deeponet": "DeepONet", "geofno": "Geo-FNO", "hsd": "HSD"}
+
+
+def printed_name(name):
+    """Our name of a row as the paper prints it."""
+    model, _, inputs = name.partition(" ")
+    return f"{PRINTED[model]} {inputs}" if model in PRINTED else name
+
+
+def rivals(results):
+    """One line per model of the equal budget, one column per target; the paper's figure in brackets, the best network of a column in bold."""
+    columns = [(p, t) for p, t, _ in results.targets() if results.target("equal", p, t)]
+    ours = {c: results.target("equal", *c) for c in columns}
+    networks = [name for group in RIVALS[:3] for name in group]
+    best = {c: min((e for e in (rel_l2(row_named(t, n)) for n in networks) if e is not None), default=None) for c, t in ours.items()}
+
+    def cell(name, column):
+        error = rel_l2(row_named(ours[column], name))
+        printed = rel_l2(row_named(results.target("paper", *column), printed_name(name)))
+        text = show(error) if error is None or error >= 1e-3 else f"{error:.0e}"
+        return (f"**{text}**" if name in networks and error == best[column] else text) + (f" ({show(printed)})" if printed else "")
+
+    rows = [[f"`{n}`" if n == n.lower() else n] + [cell(n, c) for c in columns]
+            for group in RIVALS for n in group if any(row_named(t, n) for t in ours.values())]
+    return table(["model"] + [TITLE[c].split(",")[0] for c in columns], rows)
 
 
 def machine_of(manifest):
@@ -476,8 +508,9 @@ def operations(results):
         ["size", "operation", "work, order", "nanoseconds", "multiply-adds", "storage, order", "bytes written"], rows)
 
 
-BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "baselines": baselines, "headline": headline, "ablations": ablations, "example": example, "demo": demo,
-          "tutorial": tutorial, "ranks": scaling_model.measured, "nodes": scaling_model.predicted}
+BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "baselines": baselines, "headline": headline, "ablations": ablations,
+          "rivals": rivals, "example": example, "demo": demo, "tutorial": tutorial, "ranks": scaling_model.measured,
+          "nodes": scaling_model.predicted}
 
 
 # ---- pages ----
