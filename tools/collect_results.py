@@ -14,6 +14,7 @@ Several folders of `dkho reproduce` (one per problem, say) become one set. The f
     runs       every training: name, configuration, environment (manifest.json), result, and the curve of metrics.csv by columns
 
     tools/collect_results.py DIR --paper -o results/paper.json    # only the paper's rows, of all problems in DIR
+    tools/collect_results.py DIR… --into results/NAME.json -o results/NAME.json   # rows and runs that another folder added later; the same names are replaced
 
 Models, data and figures are left out: `dkho pack` and --figures of tools/results_page.py take care of those.
 """
@@ -22,6 +23,7 @@ import csv
 import glob
 import json
 import os
+import statistics
 
 WIDTH = 230  # a nested value that fits into so many characters stands on one line; a flat one always does
 
@@ -96,6 +98,51 @@ def collect_reproduce(folder):
     return {"problems": problems, "runs": runs, "headline": read_json(folder, "result.json").get("headline", [])}
 
 
+def same_budget(problem, other):
+    """Two folders may share a table when they trained on the same samples for the same number of steps."""
+    return all(problem[k] == other[k] for k in ("resolution", "epochs", "batch", "samples", "seed", "simplices"))
+
+
+def merge_rows(old, new):
+    """Rows by name: learned rows of `new` replace those of `old`; learned ones stand before the others."""
+    rows = {r["name"]: r for r in old} | {r["name"]: r for r in new if "training" in r}
+    return sorted(rows.values(), key=lambda r: "training" not in r)
+
+
+def merge_sets(base, added):
+    """The set `base` with what `added` has besides."""
+    for problem in added["problems"]:
+        mine = next((p for p in base["problems"] if p["problem"] == problem["problem"]), None)
+        if not mine or not same_budget(mine, problem):
+            raise SystemExit(f"collect_results: {problem['problem']}: the budgets differ (resolution, epochs, batch, samples, seed), so the rows do not compare")
+        for t in problem["targets"]:
+            here = next(x for x in mine["targets"] if x["target"] == t["target"])
+            here["rows"] = merge_rows(here["rows"], t["rows"])
+    runs = {(r["problem"], r["run"]): r for r in base["runs"] + added["runs"]}
+    return dict(base, runs=[runs[k] for k in sorted(runs)], headline={i: headline_of(base["problems"], i) for i in ("native", "matched")})
+
+
+def headline_of(problems, inputs):
+    """The figures of the paper's abstract, as src/study/study_headline.c takes them from one folder: on each target the best of the paper's six
+    with these inputs; 1 - (error of DKHO-large) / (its error), and (parameters of DKHO-small) / (its parameters); the mean is over problems of means over targets."""
+    mark, found = {"native": " (N)", "matched": " (F)"}[inputs], []
+    for p in problems:
+        for t in p["targets"]:
+            rows = {r["name"]: r for r in t["rows"]}
+            rivals = [rows[m + mark] for m in ("gno", "fno", "mgn", "deeponet", "geofno", "hsd") if m + mark in rows]
+            if not rivals or not {"DKHO-small", "DKHO-large"} <= set(rows):
+                continue
+            best, small, large = min(rivals, key=lambda r: r["metrics"]["rel_l2"]), rows["DKHO-small"], rows["DKHO-large"]
+            errors = [r["metrics"]["rel_l2"] for r in (best, small, large)]
+            found.append({"problem": p["problem"], "target": t["target"], "baseline": best["name"], "baseline_parameters": float(best["parameters"]),
+                          "small_parameters": float(small["parameters"]), "share": small["parameters"] / best["parameters"],
+                          "baseline_rel_l2": errors[0], "small_rel_l2": errors[1], "large_rel_l2": errors[2], "reduction": 1 - errors[2] / errors[0]})
+    means = [statistics.mean(f["reduction"] for f in found if f["problem"] == name) for name in dict.fromkeys(f["problem"] for f in found)]
+    shares = [f["share"] for f in found]
+    return {"source": "ours", "inputs": inputs, "mean_reduction": statistics.mean(means), "least_share": min(shares), "most_share": max(shares),
+            "targets": found}
+
+
 def collect_study(folder):
     out = read_json(folder, "study.json")
     out["runs"] = []
@@ -115,6 +162,7 @@ def main():
     p.add_argument("folder", metavar="DIR", nargs="+")
     p.add_argument("-o", "--out", required=True, metavar="FILE")
     p.add_argument("--paper", action="store_true", help="only the figures that the paper prints")
+    p.add_argument("--into", metavar="FILE", help="the set that the rows and runs of DIR… are added to")
     p.add_argument("--eval", metavar="FILE", help="DIR is one run, FILE its evaluation")
     a = p.parse_args()
     first = a.folder[0]
@@ -130,6 +178,8 @@ def main():
             found = {key: [x for part in parts for x in part[key]] for key in ("problems", "runs")}
             if len(parts) == 1 and any(h["source"] == "ours" for h in parts[0]["headline"]):
                 found["headline"] = {h["inputs"]: h for h in parts[0]["headline"] if h["source"] == "ours"}
+            if a.into:
+                found = merge_sets(read_json(a.into), found)
     except (OSError, ValueError) as e:
         raise SystemExit(f"collect_results: {', '.join(a.folder)}: {e}")
     names = [q["problem"] for q in found.get("problems", [])]

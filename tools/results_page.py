@@ -277,6 +277,22 @@ def rivals(results):
     return table(["model"] + [TITLE[c].split(",")[0] for c in columns], rows)
 
 
+def seeds(results):
+    """Mean ± deviation of the test error over the seeds, one column per case, the best mean in bold."""
+    data = results.files["seeds"]["rows"]
+    found = {(r["name"], r["case"]): r["steps"] for r in data if "steps" in r}
+    cases, names = (list(dict.fromkeys(r[k] for r in data)) for k in ("case", "name"))
+    best = {c: min(v["test_rel_l2"] for (_, case), v in found.items() if case == c) for c in cases}
+
+    def cell(name, case):
+        v = found.get((name, case))
+        text = f"{v['test_rel_l2']:.4f} ± {v['spread']:.4f}" if v else "–"
+        return f"**{text}**" if v and v["test_rel_l2"] == best[case] else text
+
+    order = [n for group in RIVALS for n in group if n in names]
+    return table(["model"] + cases, [[f"`{n}`" if n == n.lower() else n] + [cell(n, c) for c in cases] for n in order])
+
+
 def machine_of(manifest):
     return manifest["cpu"] + (f" ({manifest['kernels']})" if "kernels" in manifest else "")
 
@@ -509,7 +525,7 @@ def operations(results):
 
 
 BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "baselines": baselines, "headline": headline, "ablations": ablations,
-          "rivals": rivals, "example": example, "demo": demo, "tutorial": tutorial, "ranks": scaling_model.measured,
+          "rivals": rivals, "seeds": seeds, "example": example, "demo": demo, "tutorial": tutorial, "ranks": scaling_model.measured,
           "nodes": scaling_model.predicted}
 
 
