@@ -9,9 +9,12 @@ samples as the others (equal time: a step costs what its samples cost). Equal st
 out. Errors are those of the last epoch on the validation split; the test split is not looked at. Keys of a setting are options
 of `dkho train`; the optimiser is the paper's, AdamW, where none is named. `reference` names the setting that the others are compared with.
 
-A study of networks says `"split": "test"`: errors are then of the selected model on the test split, every setting is trained with each of
-`seeds`, and a setting with `"time": true` is trained once more for as many epochs as the reference's processor time pays for, rounded
-down. A case may have `steps` and `train_samples` of its own, and `settings`, a regular expression, to take only some.
+A study of networks says `"split": "test"`: errors are then of the selected model on the test split, and every setting is trained with each
+of `seeds` (its own, its case's, or the study's). A setting with `"time": true` is trained once more for as many epochs as the reference's
+processor time pays for, `"time": "only"` for nothing else; `steps_seeds` are those of the runs at equal steps. What an epoch costs is measured
+before anything is trained: short runs of one and of four epochs, all settings of a case in turns, on one thread; the smallest
+difference of processor times counts (rates.json). Setting up (modes, files) is not in it. A case may have `steps`, `train_samples` and a `name`
+of its own, and `settings`, a regular expression, to take only some.
 """
 import argparse
 import csv
@@ -22,6 +25,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 
 TEXT = {"warmup": "--warmup", "lr": "--lr", "ema": "--ema", "schedule": "--schedule", "optimizer": "--optimizer",
         "batch": "--batch", "weight_decay": "--weight-decay", "clip": "--clip", "model": "--model", "size": "--size",
@@ -30,7 +34,7 @@ TEXT = {"warmup": "--warmup", "lr": "--lr", "ema": "--ema", "schedule": "--sched
 
 def settings(study, case):
     for s in study["settings"]:
-        unknown = set(s) - set(TEXT) - {"name", "time"}
+        unknown = set(s) - set(TEXT) - {"name", "time", "seeds"}
         if unknown:
             sys.exit(f"setting '{s.get('name')}': unknown {', '.join(sorted(unknown))}; there are {', '.join(TEXT)}")
         if re.search(case.get("settings", ""), s["name"]):
@@ -48,24 +52,28 @@ def epochs_for(samples, batch, steps):
     return 0 if steps % per_epoch else steps // per_epoch
 
 
-def seeds_of(study):
-    return study.get("seeds", [study.get("seed")])
+def seeds_of(study, case={}, setting={}):
+    return setting.get("seeds", case.get("seeds", study.get("seeds", [study.get("seed")])))
+
+
+def name_of(study, case):
+    return case.get("name", f"{case['problem']} {'' if study.get('split') else 'C'}{case['target']}")
+
+
+def slug_of(text):
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")
 
 
 def plan(a, study, case, setting, seed):
     """(name of the run, epochs, what it answers) of one setting; answers: 'steps', 'time'. Runs that wait for another's time are left
     out until that is known."""
     batch = setting.get("batch", study["batch"])
-    slug = re.sub(r"[^a-z0-9.]+", "-", setting["name"].lower()).strip("-")
-    head = f"{case['problem']}{case['target']}/{slug}" + (f"-seed{seed}" if len(seeds_of(study)) > 1 else "")
+    folder = slug_of(case["name"]) if "name" in case else case["problem"] + case["target"]
+    head = f"{folder}/{slug_of(setting['name'])}" + (f"-seed{seed}" if len(seeds_of(study)) > 1 else "")
     samples, steps = size_of(study, case)
     equal_steps = epochs_for(samples, batch, steps)
     if study.get("split") == "test":
-        runs = [(head, equal_steps, ("steps",))]
-        if setting.get("time"):
-            cost = relative_cost(a, study, case, setting)
-            runs += [(head + "-equal-time", max(1, int(equal_steps / cost + 1e-9)), ("time",))] if cost else []
-        return runs
+        return plan_test(a, study, case, setting, seed, head, equal_steps)
     equal_time = epochs_for(samples, batch, steps * study["batch"] // batch)
     if not equal_time:
         sys.exit(f"setting '{setting['name']}': {steps} steps of batch {study['batch']} are no whole number of its epochs")
@@ -83,12 +91,62 @@ def processor_seconds(run):
         return None
 
 
+def plan_test(a, study, case, setting, seed, head, equal_steps):
+    first = setting["name"] == study["reference"]
+    runs = []
+    if setting.get("time") != "only" and (first or seed in study.get("steps_seeds", [seed])):
+        runs = [(head, equal_steps, ("steps", "time") if first else ("steps",))]
+    cost = relative_cost(a, study, case, setting) if setting.get("time") and not first else None
+    return runs + ([(head + "-equal-time", max(1, round(equal_steps / cost)), ("time",))] if cost else [])
+
+
+def read_rates(a):
+    try:
+        with open(os.path.join(a.out, "rates.json")) as f:
+            return json.load(f)
+    except FileNotFoundError:
+        return {}
+
+
 def relative_cost(a, study, case, setting):
-    """Processor time of equally many steps over that of the reference, by the first seed; None: not known yet."""
-    first = next(s for s in settings(study, case) if s["name"] == study["reference"])
-    runs = [plan(a, study, case, dict(s, time=False), seeds_of(study)[0])[0][0] for s in (setting, first)]
-    mine, others = (processor_seconds(os.path.join(a.out, r)) for r in runs)
+    """Processor time of an epoch over that of the reference; None: not known yet."""
+    known = read_rates(a).get(case["problem"] + case["target"], {})
+    mine, others = known.get(setting["name"]), known.get(study["reference"])
     return mine / others if mine and others else None
+
+
+PROBE = {"turns": 2, "samples": 80, "epochs": (1, 4)}
+
+
+def probe(a, study, case, setting, epochs):
+    """Processor seconds of a short run."""
+    with tempfile.TemporaryDirectory(dir=a.out) as folder:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([a.dkho, "train", "--data", data(a, study, case), "--target", case["target"], "-o", os.path.join(folder, "run"), "--epochs",
+                        str(epochs), "--train-samples", str(PROBE["samples"]), *options_of(study, setting), "--quiet", "--threads", "1"],
+                       check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure_rates(a, study, case, wanted):
+    """Writes what an epoch of the probe costs for the settings that lack it; the reference is measured beside them again."""
+    key, rates = case["problem"] + case["target"], read_rates(a)
+    lacking = [s for s in wanted if s.get("time") and s["name"] not in rates.get(key, {})]
+    if not lacking:
+        return
+    first = next(s for s in settings(study, case) if s["name"] == study["reference"])
+    fewer, more = PROBE["epochs"]
+    each = {s["name"]: [] for s in [first, *lacking]}
+    for turn in range(PROBE["turns"]):
+        for s in [first, *(s for s in lacking if s["name"] != first["name"])]:
+            each[s["name"]].append((probe(a, study, case, s, more) - probe(a, study, case, s, fewer)) / (more - fewer))
+    again = min(each[first["name"]])
+    scale = rates.get(key, {}).get(first["name"], again) / again  # later settings are put beside the first measurement
+    rates.setdefault(key, {}).update({name: scale * min(values) for name, values in each.items()})
+    with open(os.path.join(a.out, "rates.json"), "w") as f:
+        json.dump(rates, f, indent=1)
+    print("#", key, {name: round(value / again, 2) for name, value in ((n, min(v)) for n, v in each.items())}, flush=True)
 
 
 def history(run):
@@ -170,9 +228,9 @@ def collect(a, study):
     rows = []
     for case in study["cases"]:
         for setting in settings(study, case):
-            row = {"case": f"{case['problem']} {'' if study.get('split') else 'C'}{case['target']}", "name": setting["name"]}
+            row = {"case": name_of(study, case), "name": setting["name"]}
             found = {}
-            for seed in seeds_of(study):
+            for seed in seeds_of(study, case, setting):
                 for name, epochs, answers in plan(a, study, case, setting, seed):
                     one = outcome(a, study, case, setting, seed, name, epochs)
                     for answer in answers if one else []:
@@ -207,6 +265,18 @@ def table(study, rows):
     return "\n".join(out)
 
 
+def run_study(a, study):
+    for seed in [s for s in seeds_of(study) if not a.table and s in (a.seeds or [s])]:
+        for case in study["cases"]:
+            wanted = [s for s in settings(study, case) if re.search(a.only, f"{name_of(study, case)} {s['name']}")
+                      and seed in seeds_of(study, case, s)]
+            if study.get("split") == "test":
+                measure_rates(a, study, case, wanted)
+            for setting in wanted:
+                for run, epochs, _ in plan(a, study, case, setting, seed):
+                    train(a, study, case, setting, seed, os.path.join(a.out, run), epochs)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("study")
@@ -228,14 +298,7 @@ def main():
         if getattr(a, key):
             study[key] = getattr(a, key)
     os.makedirs(a.out, exist_ok=True)
-    for seed in [s for s in seeds_of(study) if not a.table and s in (a.seeds or [s])]:
-        for case in study["cases"]:
-            for setting in settings(study, case):
-                if re.search(a.only, f"{case['problem']} {'' if study.get('split') else 'C'}{case['target']} {setting['name']}"):
-                    done = set()
-                    while more := [r for r in plan(a, study, case, setting, seed) if r[0] not in done]:
-                        train(a, study, case, setting, seed, os.path.join(a.out, more[0][0]), more[0][1])
-                        done.add(more[0][0])
+    run_study(a, study)
     rows = collect(a, study)
     with open(os.path.join(a.out, "study.json"), "w") as f:
         json.dump({"study": study, "rows": rows}, f, indent=1)

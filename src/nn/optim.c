@@ -40,7 +40,7 @@ optim_config optim_defaults(optim_kind kind) {
 
 int optim_is_matrix(const optim_config *c, const param *q) {
   int64_t least = q->rows < q->cols ? q->rows : q->cols;
-  return q->live && !q->state && !q->paired && c->kind != OPTIM_ADAMW && least >= 8;
+  return q->live && !q->state && !q->paired && !q->entrywise && c->kind != OPTIM_ADAMW && least >= 8;
 }
 
 dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, const real *value, pool *threads) {

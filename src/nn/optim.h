@@ -48,7 +48,8 @@ typedef struct optim {
 /* The average starts at `value`. threads (NULL: this thread) share the tensors of a step, to the same bits. */
 dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, const real *value, pool *threads);
 void optim_free(optim *o);
-/* Whether the optimiser treats this tensor as a matrix: Muon and SOAP do when both extents are ≥ 8. A thinner map has too few
+/* Whether the optimiser treats this tensor as a matrix: Muon and SOAP do when both extents are ≥ 8, unless the model
+ * declared it entrywise. A thinner map has too few
  * directions for an orthogonal update, and its covariances stay singular. */
 int optim_is_matrix(const optim_config *c, const param *q);
 /* √Σ g² over live parameters, in double, in table order. */

@@ -106,6 +106,10 @@ void params_add_modes(params *p, const char *name, int64_t modes, int64_t in, in
   if (p->count > before) p->list[before].paired = 1;
 }
 
+void params_entrywise(params *p, int first) {
+  for (int i = first; i < p->count; i++) p->list[i].entrywise = 1;
+}
+
 dkho_status params_layout(params *p) {
   if (p->status != DKHO_OK) return p->status;
   if (p->count == 0) return fail(DKHO_E_INPUT, "a model without parameters");

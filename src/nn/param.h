@@ -31,8 +31,9 @@ typedef struct param {
   int64_t offset, count;
   param_init init;
   double scale;
-  int paired; /* 1: pairs of its entries are complex numbers, each counted as one parameter */
-  int state;  /* 1: a state, see above */
+  int paired;    /* 1: pairs of its entries are complex numbers, each counted as one parameter */
+  int state;     /* 1: a state, see above */
+  int entrywise; /* 1: no matrix to the optimiser, whatever its extents */
   int live; /* 0: cannot influence the loss, so it has no gradient and the optimiser leaves it alone, decay included */
 } param;
 
@@ -59,6 +60,8 @@ void params_add_batch_norm(params *p, const char *name, int64_t width);
 /* Complex matrices, one per mode, as the spectral operations want them: [modes × 2·in × out], real rows then imaginary ones; real
  * and imaginary parts uniform on [0, 1/(in·out)). */
 void params_add_modes(params *p, const char *name, int64_t modes, int64_t in, int64_t out);
+/* Tensors declared since number `first` are entrywise. */
+void params_entrywise(params *p, int first);
 /* Ends declaring. DKHO_E_INPUT for a name used twice, too long, or an empty tensor. */
 dkho_status params_layout(params *p);
 

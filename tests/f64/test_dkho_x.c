@@ -1,6 +1,7 @@
 /* test_dkho_x.c: the extensions of DKHO: exchange, relation none, spectral: gradients against differences, parameters by formula, and
  * that maps which start at zero leave the paper's network as it is. */
 #include "f64/reference.h"
+#include "nn/optim.h"
 
 static void check_gradients(const small *x, dkho_config f) {
   model m;
@@ -60,6 +61,32 @@ static void parameters(void **state) {
   small_close(&x);
 }
 
+/* What Muon takes for a matrix: of c = 8 the relation's maps, of 4 modes on three degrees those across modes, unless they are entrywise; the
+ * content's maps always. */
+static void entrywise(void **state) {
+  (void)state;
+  small x;
+  small_open(&x, SMALL_ANNULUS, DEC_UNIT);
+  optim_config muon = optim_defaults(OPTIM_MUON);
+  for (int how = 0; how < 4; how++) {
+    dkho_config f = small_config(&x, 1);
+    params *p;
+    f.h = 9, f.c = 8, f.spectral = 4, f.entrywise = (dkho_entrywise)how;
+    gc_ok(params_create(&p)), gc_ok(dkho_declare(&f, p)), gc_ok(params_layout(p));
+    for (int i = 0; i < p->count; i++) {
+      const char *name = p->list[i].name;
+      p->list[i].live = 1;
+      int related = strstr(name, ".drive") || strstr(name, ".gate") || strstr(name, ".lag") || strstr(name, ".read");
+      int across = strstr(name, ".mix1") || strstr(name, ".mix2");
+      int wide = p->list[i].rank == 2 && p->list[i].rows >= 8 && p->list[i].cols >= 8;
+      int expected = wide && !(related && how & DKHO_ENTRYWISE_RELATION) && !(across && how & DKHO_ENTRYWISE_MODES);
+      if (optim_is_matrix(&muon, &p->list[i]) != expected) fail_msg("entrywise %d: %s", how, name);
+    }
+    params_free(p);
+  }
+  small_close(&x);
+}
+
 /* The tensors that both have get the same numbers; the others are as they start. */
 static void start_like(const model *from, model *to) {
   params_init(to->c.p, 9, to->c.value);
@@ -109,6 +136,7 @@ static void refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(gradients), cmocka_unit_test(parameters),
-                                     cmocka_unit_test(untrained), cmocka_unit_test(refusals)};
+                                     cmocka_unit_test(entrywise), cmocka_unit_test(untrained),
+                                     cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,6 +38,11 @@ extern const char *const dkho_exchange_names[]; /* "off", "signed", "unsigned", 
 typedef enum { DKHO_KURAMOTO, DKHO_RELATION_NONE } dkho_relation;
 extern const char *const dkho_relation_names[]; /* "kuramoto", "none", NULL */
 
+/* Which square-looking maps Muon and SOAP treat entry by entry all the same, as AdamW does: the relation's (which are matrices to them from
+ * c = 8 on), those across modes (degrees · spectral square: most of an optimiser's time on small meshes), or both. */
+typedef enum { DKHO_ENTRYWISE_NONE, DKHO_ENTRYWISE_RELATION, DKHO_ENTRYWISE_MODES, DKHO_ENTRYWISE_BOTH } dkho_entrywise;
+extern const char *const dkho_entrywise_names[]; /* "none", "relation", "modes", "both", NULL */
+
 /* θ at the start: zero; π tanh(rel_k(z_k⁰)); one learned c-vector per degree. */
 typedef enum { DKHO_ZERO, DKHO_DETERMINISTIC, DKHO_LEARNABLE } dkho_start;
 extern const char *const dkho_start_names[]; /* "zero", "deterministic", "random_learnable", NULL */
@@ -49,6 +54,7 @@ typedef struct dkho_config {
   dkho_start start;
   dkho_exchange exchange;
   dkho_relation relation;
+  dkho_entrywise entrywise;
   int spectral;             /* low modes per degree that carry content far; 0: none */
   dec_metric metric;        /* of the geometry it is recorded for */
   int degrees;              /* active: 0 … degrees-1 */

@@ -15,7 +15,8 @@ enum {
   OPT_START,
   OPT_EXCHANGE,
   OPT_RELATION,
-  OPT_SPECTRAL
+  OPT_SPECTRAL,
+  OPT_ENTRYWISE
 };
 static const model_option table[] = {
     [OPT_H] = {"h", OPTION_INT, 32, 1, 4096, NULL, "content width"},
@@ -30,6 +31,7 @@ static const model_option table[] = {
     [OPT_EXCHANGE] = {"exchange", OPTION_CHOICE, 0, 0, 0, dkho_exchange_names, "content between degrees in each layer"},
     [OPT_RELATION] = {"relation", OPTION_CHOICE, 0, 0, 0, dkho_relation_names, "the phases, or none at all"},
     [OPT_SPECTRAL] = {"spectral", OPTION_INT, 0, 0, 512, NULL, "low modes per degree that carry content far"},
+    [OPT_ENTRYWISE] = {"entrywise", OPTION_CHOICE, 0, 0, 0, dkho_entrywise_names, "maps that muon leaves to adamw"},
     {0},
 };
 static const model_size sizes[] = {{"small", "h=32 c=2"}, {"large", "h=64 c=4"}, {0}};
@@ -50,6 +52,7 @@ dkho_config dkho_config_of(const model_setup *s) {
                    .exchange = (dkho_exchange)model_int(s, OPT_EXCHANGE),
                    .relation = (dkho_relation)model_int(s, OPT_RELATION),
                    .spectral = model_int(s, OPT_SPECTRAL),
+                   .entrywise = (dkho_entrywise)model_int(s, OPT_ENTRYWISE),
                    .metric = s->metric,
                    .degrees = s->degrees,
                    .target = s->target,

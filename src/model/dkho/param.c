@@ -9,6 +9,7 @@
 const char *const dkho_variant_names[] = {"full", "no_dirac", "no_phase", "no_harmonic", NULL};
 const char *const dkho_exchange_names[] = {"off", "signed", "unsigned", "both", NULL};
 const char *const dkho_relation_names[] = {"kuramoto", "none", NULL};
+const char *const dkho_entrywise_names[] = {"none", "relation", "modes", "both", NULL};
 const char *const dkho_start_names[] = {"zero", "deterministic", "random_learnable", NULL};
 
 int dkho_active_degrees(int dim, int target) {
@@ -66,10 +67,12 @@ static void declare_mlp(params *p, const char *name, int in, int width, int out)
 /* Everything that θ needs in a layer. */
 static void declare_relation(const dkho_config *f, params *p, int l, int k) {
   text t;
+  int first = p->count;
   params_add_affine(p, name_of(t, "layer%d.drive%d", l, k), f->h, f->c, 1);
   params_add_affine(p, name_of(t, "layer%d.gate%d", l, k), f->h, f->c, 1);
   params_add_affine(p, name_of(t, "layer%d.lag%d", l, k), f->h, f->c, 1);
   params_add_affine(p, name_of(t, "layer%d.read%d", l, k), 2 * f->c, f->h, 1);
+  if (f->entrywise & DKHO_ENTRYWISE_RELATION) params_entrywise(p, first);
 }
 
 static void declare_zero_map(params *p, const char *name, int h) {
@@ -91,8 +94,10 @@ static void declare_spectral(const dkho_config *f, params *p, int l) {
   text t;
   int modes = f->degrees * f->spectral;
   params_add_affine(p, name_of(t, "layer%d.mix", l), f->h, f->h, 0);
+  int first = p->count;
   params_add_affine(p, name_of(t, "layer%d.mix1", l), modes, modes, 0);
   params_add_affine(p, name_of(t, "layer%d.mix2", l), modes, modes, 0);
+  if (f->entrywise & DKHO_ENTRYWISE_MODES) params_entrywise(p, first);
   for (int k = 0; k < f->degrees; k++) declare_zero_map(p, name_of(t, "layer%d.ret%d.w", l, k), f->h);
 }
 
