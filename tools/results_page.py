@@ -376,7 +376,7 @@ def study_table(data):
     study, out = data["study"], []
     first, error = study.get("reference", "paper"), study_error(study)
     for case in dict.fromkeys(r["case"] for r in data["rows"]):
-        mine = [r for r in data["rows"] if r["case"] == case and (error == "val_rel_l2" or "steps" in r)]
+        mine = [r for r in data["rows"] if r["case"] == case and (error == "val_rel_l2" or "steps" in r or "time" in r)]
         reference, rows = next((r for r in mine if r["name"] == first), {}), []
         for r in mine:
             cells = [r["name"]]
