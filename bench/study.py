@@ -203,14 +203,15 @@ def outcome(a, study, case, setting, seed, name, epochs):
         return None
     out = {"val_rel_l2": h[-1]["val_rel_l2"], "best": min(e["val_rel_l2"] for e in h),
            "steps": epochs * -(-samples // setting.get("batch", study["batch"])), "seconds": h[-1]["seconds"]}
+    if processor_seconds(run):
+        out["processor_seconds"] = processor_seconds(run)
     if study.get("split") == "test":
         try:
             with open(os.path.join(run, "result.json")) as f:
                 result = json.load(f)
         except FileNotFoundError:
             return None
-        out |= {"seed": seed, "test_rel_l2": result["test"]["metrics"]["rel_l2"], "parameters": result["parameters"],
-                "processor_seconds": processor_seconds(run)}
+        out |= {"seed": seed, "test_rel_l2": result["test"]["metrics"]["rel_l2"], "parameters": result["parameters"]}
     return out
 
 
@@ -221,7 +222,7 @@ def summary(study, found):
     each = [o["test_rel_l2"] for o in found]
     return {"test_rel_l2": statistics.mean(each), "spread": statistics.stdev(each) if len(each) > 1 else 0.0, "seeds": len(each),
             "each": each, "steps": found[0]["steps"], "parameters": found[0]["parameters"],
-            "processor_seconds": statistics.median(o["processor_seconds"] or 0 for o in found)}
+            "processor_seconds": statistics.median(o.get("processor_seconds", 0) for o in found)}
 
 
 def collect(a, study):

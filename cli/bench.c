@@ -60,16 +60,17 @@ static void print_ranks(const json_t *d) {
       json_text(d, "problem"), number_of(d, "ranks"), number_of(d, "threads"), json_text(d, "library"),
       json_text(d, "isa"), number_of(d, "latency_us"), number_of(d, "bandwidth_gb_s"), number_of(d, "adding_gb_s"),
       number_of(d, "peak_gflops"));
-  printf("%-6s %-8s %5s %10s %12s %9s %6s %13s %7s %7s %9s %9s\n", "size", "shared", "batch", "alone ms", "together ms",
-         "speed-up", "best", "predicted ms", "error", "comm.", "messages", "kB");
+  printf("%-7s %-6s %-8s %5s %10s %12s %9s %6s %13s %7s %7s %9s %9s\n", "model", "size", "shared", "batch", "alone ms",
+         "together ms", "speed-up", "best", "predicted ms", "error", "comm.", "messages", "kB");
   json_array_foreach(json_object_get(d, "rows"), i, r)
     for (int w = 0; w < 2; w++) {
       const json_t *m = json_object_get(r, ways[w]);
       double together = number_of(m, "together_ms"), predicted = number_of(m, "predicted_ms");
-      printf("%-6s %-8s %5.0f %10.2f %12.2f %8.2fx %5.2fx %13.2f %6.1f%% %6.1f%% %9.1f %9.1f\n", json_text(r, "size"),
-             ways[w], number_of(m, "batch"), number_of(m, "alone_ms"), together, number_of(m, "speedup"),
-             number_of(m, "best_speedup"), predicted, 100 * (predicted / together - 1),
-             100 * number_of(m, "communication"), number_of(m, "messages"), 1e-3 * number_of(m, "bytes"));
+      printf("%-7s %-6s %-8s %5.0f %10.2f %12.2f %8.2fx %5.2fx %13.2f %6.1f%% %6.1f%% %9.1f %9.1f\n",
+             json_text(r, "model"), json_text(r, "size"), ways[w], number_of(m, "batch"), number_of(m, "alone_ms"),
+             together, number_of(m, "speedup"), number_of(m, "best_speedup"), predicted,
+             100 * (predicted / together - 1), 100 * number_of(m, "communication"), number_of(m, "messages"),
+             1e-3 * number_of(m, "bytes"));
     }
 }
 

@@ -82,6 +82,8 @@ int misuse(const verb *v, const char *fmt, ...) __attribute__((format(printf, 2,
 void meter_install(int quiet);
 /* Ends a bar in progress so that other output starts on its own line. */
 void meter_end(void);
+/* From here on every rank of an MPI job is on its own; returns which this one was. */
+int leave_ranks(void);
 
 /* Ctrl-C sets a flag instead of ending the process (a second one ends it); stop_asked is the poll that the library wants. */
 void stop_watch(void);

@@ -15,7 +15,8 @@ const verb verb_eval = {
     "|d u - w| / |w|.\n"
     "--honest adds baselines (trivial predictors and linear regression on the same training samples) and the cost of a\n"
     "prediction compared with a classical solve; for problems solved by Newton's method, what the prediction saves as its\n"
-    "start (the solver's own accuracy is kept).\n\n"
+    "start (the solver's own accuracy is kept).\n"
+    "Under mpirun or srun the ranks share the samples; with --parts P, P ranks also share the mesh of each sample, to the same bits.\n\n"
     "  dkho eval runs/flux\n"
     "  dkho eval runs/full runs/no_dirac runs/no_phase --split val --metric rel_l2 --metric curl_fid\n"
     "  dkho eval runs/flux runs/circulation --pair",
@@ -142,6 +143,8 @@ static void print_cost(const json_t *cost) {
   const json_t *classical = json_object_get(cost, "classical"), *even = json_object_get(cost, "break_even_solves");
   printf("seconds per sample, %d threads: model %.4g", (int)json_integer_value(json_object_get(cost, "threads")),
          json_number_value(json_object_get(cost, "learned_seconds_per_sample")));
+  if (json_object_get(classical, "coarse_seconds"))
+    printf(" (%.4g of it for the coarse solution)", json_number_value(json_object_get(classical, "coarse_seconds")));
   if (json_is_object(classical) && json_number_value(json_object_get(classical, "setup_seconds")) == 0)
     printf(", classical solver %.4g (as given with the data)",
            json_number_value(json_object_get(classical, "seconds_per_sample")));
@@ -229,12 +232,15 @@ static int fill(const request *q, table *t) {
 
 static int run_eval(int argc, char **argv) {
   request q = {.split = "test"};
+  const char *parts = NULL;
   const opt opts[] = {
       {"--data", OPT_TEXT, &q.data, "FILE", "the data set (default: the run's own path; required for a model file)"},
       {"--split", OPT_TEXT, &q.split, "S", "train, val or test (default)"},
       {"--metric", OPT_REPEAT, &q.metric, "NAME", "only this metric; may be repeated"},
       {"--pair", OPT_FLAG, &q.pair, NULL, "two runs of neighbouring degrees: their inconsistency too"},
       {"--honest", OPT_FLAG, &q.honest, NULL, "baselines and cost of the first run, on the test split"},
+      {"--parts", OPT_TEXT, &parts, "P",
+       "ranks that share one mesh, a divisor of their number (default 1, or DKHO_PARTS)"},
       {0},
   };
   common shared;
@@ -245,6 +251,9 @@ static int run_eval(int argc, char **argv) {
   if (q.pair && nargs != 2) return misuse(&verb_eval, "--pair takes two runs, found %d", nargs);
   if (q.honest && strcmp(q.split, "test") != 0)
     return misuse(&verb_eval, "--honest judges on the test split, --split says %s", q.split);
+  if (q.honest && parts)
+    return misuse(&verb_eval, "--honest compares whole meshes in one process, --parts divides them");
+  if (parts) setenv("DKHO_PARTS", parts, 1);
   q.threads = (int)shared.threads;
   table t = {.runs = nargs, .columns = nargs, .paired = q.pair};
   for (int r = 0; r < nargs; r++) t.name[r] = args[r];

@@ -70,10 +70,11 @@ static int help_on_verb(int argc, char **argv) {
 
 /* Whether the ranks of an MPI job do it together. The other verbs are the first rank's alone. */
 static int is_shared(const verb *v) {
-  return v == &verb_train || v == &verb_eval || v == &verb_data || v == &verb_sweep || v == &verb_bench;
+  return v == &verb_train || v == &verb_eval || v == &verb_data || v == &verb_sweep || v == &verb_bench ||
+         v == &verb_predict;
 }
 
-static int leave_ranks(void) {
+int leave_ranks(void) {
   int rank = dkho_rank();
   dkho_ranks_stop();
   return rank;

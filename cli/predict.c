@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int run_predict(int argc, char **argv);
@@ -13,10 +14,12 @@ const verb verb_predict = {
     "`dkho info MODEL` lists the names and shapes. The ending of OUT decides what is written: .npy, .csv, .st (container) or\n"
     ".vtu (one file per sample). With --data it predicts the samples of a data set on the model's complex instead; for\n"
     "ParaView .pvd then gives a series of samples (prediction, reference, difference), each a .vtm with vertices, edges, faces\n"
-    "and cells as blocks; .vtm gives these alone, .vtu one grid per sample.\n\n"
+    "and cells as blocks; .vtm gives these alone, .vtu one grid per sample. With --parts P the P ranks of an MPI job share the mesh of\n"
+    "each sample, to the same bits, for meshes that are too large for one (dkho and dkho-x).\n\n"
     "  dkho predict runs/flux --input f=f.npy --input g=g.npy -o q.npy\n"
     "  dkho predict runs/flux --input conditions.npz -o q.vtu\n"
-    "  dkho predict runs/flux --data darcy.st --split test --limit 3 -o flux.pvd",
+    "  dkho predict runs/flux --data darcy.st --split test --limit 3 -o flux.pvd\n"
+    "  mpirun -n 4 dkho predict runs/flux --parts 4 --threads 1 --data darcy.st -o flux.st",
     run_predict,
 };
 
@@ -41,7 +44,7 @@ static int ends_in(const char *path, const char *ending) {
 }
 
 static int run_predict(int argc, char **argv) {
-  const char *data = NULL, *out = NULL, *split = NULL;
+  const char *data = NULL, *out = NULL, *split = NULL, *parts = getenv("DKHO_PARTS");
   opt_list inputs = {0};
   int64_t limit = 0, samples = 0;
   const opt opts[] = {
@@ -50,6 +53,7 @@ static int run_predict(int argc, char **argv) {
       {"-o", OPT_TEXT, &out, "OUT", "the file to write (required)"},
       {"--split", OPT_TEXT, &split, "S", "with --data: train, val or test (default: all samples)"},
       {"--limit", OPT_INT, &limit, "N", "with --data: at most N samples (default for ParaView: 4)"},
+      {"--parts", OPT_TEXT, &parts, "P", "ranks that share one mesh, all there are (default 1, or DKHO_PARTS)"},
       {0},
   };
   common shared;
@@ -58,11 +62,14 @@ static int run_predict(int argc, char **argv) {
   if (s != EXIT_DONE || shared.help) return s;
   if (nargs != 1 || !out || !data == !inputs.count)
     return misuse(&verb_predict, "expected a run or model, -o OUT, and either --input or --data");
-  static const char *const with_input[] = {"--input", "-o", NULL};
+  static const char *const with_input[] = {"--input", "-o", "--parts", NULL};
   if (inputs.count && (s = only(&verb_predict, opts, &shared, "belongs to --data", with_input))) return s;
   if (inputs.count == REPEAT_MAX) return misuse(&verb_predict, "more than %d inputs", REPEAT_MAX - 1);
   int each = ends_in(out, ".vtu") || ends_in(out, ".vtm"); /* a file per sample */
   if ((each || ends_in(out, ".pvd")) && limit == 0) limit = 4;
+  int divided = parts && *parts && strcmp(parts, "1") != 0;
+  if (divided) setenv("DKHO_PARTS", parts, 1);
+  if (!divided && leave_ranks()) return EXIT_DONE; /* one process does it */
   dkho_model *m = NULL;
   if (dkho_model_load(&m, args[0]) != DKHO_OK) return failed();
   int threads = (int)shared.threads;

@@ -149,9 +149,9 @@ typedef struct job_options {
 static int set_option(job_options *j, const char *key, const json_t *v) {
   const struct {
     const char *key, **to;
-  } texts[] = {{"target", &j->o.target},       {"model", &j->o.model},      {"size", &j->o.size},
-               {"variant", &j->o.variant},     {"profile", &j->o.profile},  {"metric", &j->o.metric},
-               {"optimizer", &j->o.optimizer}, {"schedule", &j->o.schedule}};
+  } texts[] = {{"target", &j->o.target},       {"model", &j->o.model},       {"size", &j->o.size},
+               {"variant", &j->o.variant},     {"profile", &j->o.profile},   {"metric", &j->o.metric},
+               {"optimizer", &j->o.optimizer}, {"schedule", &j->o.schedule}, {"from", &j->o.from_model}};
   const struct {
     const char *key;
     int *to;

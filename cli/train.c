@@ -14,9 +14,10 @@ const verb verb_train = {
     "set recommends (the paper's, for its benchmarks). RUN becomes a directory with config.json, metrics.csv, last.st (checkpoint), best.st\n"
     "(the selected model) and result.json. Ctrl-C and SIGTERM write a checkpoint and stop (the latter with exit status 75);\n"
     "--resume continues bit-identically. Under mpirun or srun the ranks share the samples of every batch, to the same bits;\n"
-    "with --parts P, P ranks also share the mesh of each sample, for meshes that are too large for one (dkho without exchange and spectral).\n\n"
+    "with --parts P, P ranks also share the mesh of each sample, for meshes that are too large for one (dkho and dkho-x).\n\n"
     "  dkho train --data darcy.st --target 1 --size small -o runs/flux\n"
     "  dkho train --resume runs/flux\n"
+    "  dkho train --from runs/coarse --data fine.st --target 1 --epochs 4 -o runs/fine\n"
     "  mpirun -n 8 dkho train --data darcy.st --target 1 --threads 1 -o runs/eight\n"
     "  dkho train --data torus.st --target 0 --variant no_phase --epochs 50 -o runs/ablation",
     run_train,
@@ -53,6 +54,8 @@ static int run_train(int argc, char **argv) {
       {"--target", OPT_TEXT, &o.target, "K", "degree or name of the target (default: the first)"},
       {"-o", OPT_TEXT, &out, "RUN", "directory of the new run"},
       {"--resume", OPT_TEXT, &resume, "RUN", "continue a run with its own settings"},
+      {"--from", OPT_TEXT, &o.from_model, "MODEL|RUN",
+       "begin with the weights of a trained model, on any mesh or data; its network is taken over too"},
       {"--model", OPT_TEXT, &o.model, "M",
        "dkho (default), dkho-x (default for imported data); `dkho models` lists the others"},
       {"--set", OPT_REPEAT, &set, "KEY=VALUE", "an option of the model; may be given several times"},

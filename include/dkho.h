@@ -62,7 +62,9 @@ DKHO_API dkho_status dkho_describe(const char *path, char **json);
 /* ---- Several processes ----------------------------------------------------------------------------------------------
  * The ranks of an MPI job share the work of training, evaluation and data generation; every rank makes the same calls, rank 0
  * writes the files. The result has the same bits as that of one process. The library does not link MPI: a module, libdkho-mpi.so, is
- * loaded when it is needed. A program that runs MPI itself hands over its communicator by dkho_mpi.h. */
+ * loaded when it is needed. A program that runs MPI itself hands over its communicator by dkho_mpi.h. With DKHO_PARTS=P in the environment
+ * P ranks also share the mesh of every sample in training, dkho_evaluate, dkho_compatibility, dkho_predict_file and dkho_predict_arrays; in the
+ * latter two P is the number of all ranks, which then make the call together. */
 /* Joins the other ranks when an MPI launcher (mpirun, srun) started the program, or in any case if `wanted`; otherwise does nothing.
  * DKHO_MPI=0 in the environment: processes stay on their own. */
 DKHO_API dkho_status dkho_ranks_start(int wanted);
@@ -172,6 +174,7 @@ DKHO_API dkho_status dkho_kuramoto(const dkho_calculus *a, int k, int channels, 
  * descriptors (docs/FORMATS.md). */
 typedef struct dkho_generate_options {
   const char *resolution; /* "main" (NULL) or "smoke" */
+  const char *coarse;     /* resolution of a coarser mesh whose solutions become inputs "coarse_TARGET"; NULL: none */
   int64_t samples;        /* 0: the benchmark's own number */
   uint64_t seed;
   int threads; /* 0: one per core; never changes a result */
@@ -235,7 +238,8 @@ typedef struct dkho_train_options {
   void *stop_user;
   double
       minutes; /* instead of epochs: as many as fit into this time here; 0: by epochs, or 10 minutes for imported data */
-  int tensorboard; /* 1: losses and rate of every epoch as a TensorBoard event file in the run's directory */
+  int tensorboard;        /* 1: losses and rate of every epoch as a TensorBoard event file in the run's directory */
+  const char *from_model; /* model file or run whose weights, and network unless named, are taken; NULL: fresh ones */
 } dkho_train_options;
 DKHO_API void dkho_train_defaults(dkho_train_options *options);
 /* Trains into a new directory. options NULL: dkho_train_defaults. Returns DKHO_E_STOPPED after a stop request, with a
@@ -323,7 +327,7 @@ DKHO_API dkho_status dkho_bench(const char *problem, const char *size, const cha
 DKHO_API dkho_status dkho_bench_model(const char *problem, const char *model, const char *resolution, int threads,
                                       double seconds, char **json);
 /* What the ranks of this job (two or more) cost each other, as JSON: latency and bandwidth of messages between the first and the last, the
- * rate of adding, the multiply-add peak of a rank; and for both sizes of DKHO on a benchmark (NULL: darcy) the milliseconds of a training
+ * rate of adding, the multiply-add peak of a rank; and for both sizes of dkho and the small dkho-x on a benchmark (NULL: darcy) the milliseconds of a training
  * step whose batch of 16 samples is shared by the ranks, and of one whose single sample has its mesh in as many parts: on the first rank
  * alone, on all together, and as the model of docs/SCALING.md predicts it. threads: per rank, at least 1. Collective. */
 DKHO_API dkho_status dkho_bench_ranks(const char *problem, const char *resolution, int threads, double seconds,

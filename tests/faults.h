@@ -43,7 +43,7 @@ static struct {
 /* Counts a call; whether it is the one to fail, errno set. */
 static int io_fails(io_kind kind) {
   if (!faults.on) return 0;
-  int64_t n = ++faults.calls;
+  int64_t n = __atomic_add_fetch(&faults.calls, 1, __ATOMIC_RELAXED); /* ranks may be threads */
   if (faults.kinds && n <= faults.room) faults.kinds[n - 1] = (unsigned char)kind;
   if (n != faults.at) return 0;
   faults.hit = (int)kind;

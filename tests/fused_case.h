@@ -61,7 +61,7 @@ static inline void case_layout(net_case *n) {
     at->mix = case_take(n, h * h), at->mix1 = case_take(n, all * all), at->mix2 = case_take(n, all * all);
     for (int k = 0; k < n->s.degrees; k++) {
       for (int i = 0; i < 4; i++) at->rank[k].link[i / 2][i % 2] = case_take(n, h * h);
-      at->rank[k].ret = case_take(n, h * h);
+      at->rank[k].ret = case_take(n, h * h), at->rank[k].send = case_take(n, h * h);
     }
   }
 }
@@ -75,7 +75,8 @@ static inline real *case_noise(size_t n, uint64_t stream, double scale) {
 }
 
 /* Takes the complex over. The nine input columns are split unevenly and out of order among the groups. Coupled phases from
- * zero; tests may set s.relation, s.start, s.exchange and s.modes, up to CASE_MODES. */
+ * zero; tests may set s.relation, s.start, s.exchange, s.width, s.modes, up to CASE_MODES, and
+ * s.slots, at most as many as there are modes. */
 static inline net_case *case_make(cx *c, int degrees, int h, int width, int layers, int substeps, int target,
                                   int outputs, int weighted) {
   static const int32_t order[CASE_COLUMNS] = {4, 0, 7, 2, 8, 5, 1, 3, 6};
@@ -287,22 +288,34 @@ static inline void plain_mean(const net_case *n, int k, int up, int h, const dou
   }
 }
 
+/* State of degree j as it is sent, in rows of *width. */
+static inline double *plain_sent(const net_case *n, int l, int j, const real *p, const plain_state *s, int *width) {
+  int h = n->s.h, narrow = n->s.width && n->s.width < h;
+  *width = narrow ? n->s.width : h;
+  if (narrow) return plain_linear(n->s.n[j], h, *width, s->z[j], p + n->s.layer[l].rank[j].send, NULL);
+  double *same = mem_alloc((size_t)(n->s.n[j] * h), sizeof *same);
+  plain_add(n->s.n[j] * h, s->z[j], same);
+  return same;
+}
+
 /* out += what degree k gets over its links from one side */
 static inline void plain_links(const net_case *n, int l, int k, int up, const real *p, plain_state *s, double *out) {
-  int h = n->s.h, j = up ? k + 1 : k - 1;
+  int h = n->s.h, j = up ? k + 1 : k - 1, w;
   int64_t N = n->s.n[k];
   if (j < 0 || j >= n->s.degrees) return;
+  double *sent = plain_sent(n, l, j, p, s, &w);
   for (int kind = 0; kind < 2; kind++) {
     if (!(n->s.exchange >> kind & 1)) continue;
-    double *x = mem_alloc((size_t)(N * h), sizeof *x);
+    double *x = mem_alloc((size_t)(N * w), sizeof *x);
     if (kind)
-      plain_mean(n, k, up, h, s->z[j], x);
+      plain_mean(n, k, up, w, sent, x);
     else
-      (up ? plain_delta : plain_d)(n, k, h, s->z[j], x);
-    double *y = plain_linear(N, h, h, x, p + n->s.layer[l].rank[k].link[up][kind], NULL);
+      (up ? plain_delta : plain_d)(n, k, w, sent, x);
+    double *y = plain_linear(N, w, h, x, p + n->s.layer[l].rank[k].link[up][kind], NULL);
     plain_add(N * h, y, out);
     mem_free(x), mem_free(y);
   }
+  mem_free(sent);
 }
 
 /* y (rows × cols) = A (rows × in, real) x */
@@ -317,15 +330,15 @@ static inline double *plain_left(int rows, int in, int cols, const real *a, cons
 /* V = A₂ GELU(A₁ C B), C the coefficients of all degrees */
 static inline double *plain_mixed(const net_case *n, int l, const real *p, const plain_state *s) {
   const fused_layer *at = &n->s.layer[l];
-  int h = n->s.h, m = n->s.modes, all = n->s.degrees * m;
+  int h = n->s.h, m = n->s.modes, all = n->s.degrees * m, slots = n->s.slots ? n->s.slots : all;
   double *c = mem_alloc((size_t)(all * h), sizeof *c);
   for (int k = 0; k < n->s.degrees; k++)
     for (int64_t i = 0; i < n->s.n[k]; i++)
       for (int j = 0; j < m; j++)
         for (int o = 0; o < h; o++) c[(k * m + j) * h + o] += (double)n->modes[k][0][i * m + j] * s->z[k][i * h + o];
-  double *cb = plain_linear(all, h, h, c, p + at->mix, NULL), *a = plain_left(all, all, h, p + at->mix1, cb);
-  for (int i = 0; i < all * h; i++) a[i] *= 0.5 * erfc(-a[i] / sqrt(2));
-  double *v = plain_left(all, all, h, p + at->mix2, a);
+  double *cb = plain_linear(all, h, h, c, p + at->mix, NULL), *a = plain_left(slots, all, h, p + at->mix1, cb);
+  for (int i = 0; i < slots * h; i++) a[i] *= 0.5 * erfc(-a[i] / sqrt(2));
+  double *v = plain_left(all, slots, h, p + at->mix2, a);
   mem_free(c), mem_free(cb), mem_free(a);
   return v;
 }

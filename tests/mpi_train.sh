@@ -17,13 +17,18 @@ $launch 3 "$dkho" train "${options[@]}" -o three >out 2>err
 head -1 err | grep -q '^dkho: 3 ranks ('
 same three
 diff <("$dkho" eval one --json | grep -v -e seconds -e '"run"') <($launch 2 "$dkho" eval three --json --threads 1 2>/dev/null | grep -v -e seconds -e '"run"')
+# weights to begin with, on every rank
+"$dkho" train "${options[@]}" --from one -o further --quiet >/dev/null
+$launch 3 "$dkho" train "${options[@]}" --from one/best.st -o further3 --quiet >/dev/null 2>&1
+cmp further/best.st further3/best.st
+if cmp -s further/best.st one/best.st; then echo "the weights to begin with made no difference"; exit 1; fi
 # a request that every rank refuses is refused once
 if $launch 2 "$dkho" train "${options[@]}" -o three 2>err; then exit 1; fi
 [ "$(grep -c 'holds a run already' err)" = 1 ]
 # what ranks cost each other: every figure is there, and no file is left
 $launch 2 "$dkho" bench torus --mpi --resolution smoke --seconds 0.01 --json --quiet >bench.json 2>err || { cat err; exit 1; }
 for key in latency_us bandwidth_gb_s peak_gflops; do grep -q "\"$key\": [0-9]" bench.json; done
-[ "$(grep -c '"predicted_ms": [0-9]' bench.json)" = 4 ]
+[ "$(grep -c '"predicted_ms": [0-9]' bench.json)" = 6 ]
 [ "$(ls -- *.tmp 2>/dev/null | wc -l)" = 0 ]
 if $launch 2 "$dkho" bench --mpi --size small 2>err; then exit 1; fi
 grep -q 'not on the ranks of an MPI job' err

@@ -8,12 +8,13 @@ python=${PYTHON:-/usr/bin/python3}
 export PYTHONDONTWRITEBYTECODE=1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-for problem in darcy cavity lamination ironloss wells flow; do
+for problem in darcy cavity lamination ironloss wells flow hts; do
   case $problem in darcy|cavity) sizes="smoke main" ;; *) sizes=smoke ;; esac
+  case $problem in hts) some="--samples 2" ;; *) some= ;; esac
   for resolution in $sizes; do
     "$build_dir/tests/t_oracle_export" $problem $resolution "$dir/$problem.st"
-    "$python" "$source_dir/tools/oracle_$problem.py" "$dir/$problem.st"
+    "$python" "$source_dir/tools/oracle_$problem.py" "$dir/$problem.st" $some
   done
   "$build_dir/dkho" data $problem --resolution smoke --samples 20 --quiet --force -o "$dir/$problem.st" >/dev/null
-  "$python" "$source_dir/tools/oracle_$problem.py" "$dir/$problem.st"
+  "$python" "$source_dir/tools/oracle_$problem.py" "$dir/$problem.st" $some
 done

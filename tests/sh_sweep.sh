@@ -12,6 +12,11 @@ S
 "$dkho" sweep s.json --threads 1 --quiet 2>/dev/null | grep -q '^s/table.csv: 4 of 4 runs'
 "$dkho" train --data data.st --target q --seed 2 --epochs 1 --h 6 --c 2 --layers 2 --substeps 1 --threads 1 -o alone --quiet >/dev/null
 cmp alone/best.st s/target=q,seed=2/best.st
+# with a model to begin with
+echo '{"data": "data.st", "fixed": {"epochs": 1, "target": "q", "from": "alone"}, "over": {"seed": [2]}}' >f.json
+"$dkho" sweep f.json --threads 1 --quiet >/dev/null 2>&1
+"$dkho" train --data data.st --target q --seed 2 --epochs 1 --from alone --threads 1 -o further --quiet >/dev/null
+cmp further/best.st f/seed=2/best.st
 # in parts, one of them begun again
 for part in 1 0; do "$dkho" sweep s.json -o parts --threads 1 --tasks 2 --part $part --quiet >/dev/null 2>&1; done
 rm parts/target=p,seed=1/result.json

@@ -252,6 +252,11 @@ static dkho_status resume(void) {
   dkho_train_options o = api_options();
   return dkho_train_resume(w.file, NULL, &o);
 }
+static dkho_status begin(void) {
+  dkho_train_options o = api_options();
+  o.target = "q", o.epochs = 1, o.from_model = w.run;
+  return dkho_train(w.data, w.file, &o);
+}
 static dkho_status count(void) {
   int64_t n;
   return dkho_parameter_count("torus", NULL, &n);
@@ -282,9 +287,10 @@ static void test_learning(void **state) {
   (void)state;
   static const trial list[] = {{"train", train, NULL, finish_training, 1},
                                {"resume", resume, stopped_run, finish_training, 1},
+                               {"begin with a model", begin, NULL, NULL, 1},
                                {"parameter count", count, NULL, NULL, 0},
                                {"evaluate", evaluate, NULL, NULL, 0}};
-  for (size_t i = 0; i < sizeof list / sizeof *list; i++) sweep(&list[i], i < 2 ? 4 : 30);
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) sweep(&list[i], i < 3 ? 4 : 30);
 }
 
 static dkho_status load_model(void) {

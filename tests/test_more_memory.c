@@ -105,7 +105,7 @@ static dkho_status list_models(void) {
 
 static void test_data(void **state) {
   (void)state;
-  static const char *const problem[] = {"waves", "lamination", "ironloss", "wells", "elasticity", "maxwell"};
+  static const char *const problem[] = {"waves", "lamination", "ironloss", "wells", "elasticity", "maxwell", "hts"};
   sweep(&(trial){"import with given values", import_spec, NULL, NULL, 0}, 250);
   subject = spec;
   sweep(&(trial){"check a specification", check_file, NULL, NULL, 0}, 250);

@@ -98,13 +98,12 @@ static dataset *open_data(const char *problem, const char *resolution) {
   return d;
 }
 
-static void check_data(const char *problem, const char *resolution) {
+static void check_data(const char *problem, const char *resolution, const char *model, const char *const *small) {
   static const int ways[][2] = {{1, 2}, {1, 7}, {2, 2}, {2, 4}}; /* groups, parts */
-  static const char *const small[] = {"h=16", "c=2", "layers=2", NULL};
   dataset *d = open_data(problem, resolution);
   dkho_train_options options;
   dkho_train_defaults(&options);
-  options.options = small;
+  options.model = model, options.options = small;
   whole_batch w = {.d = d};
   assert_int_equal(config_resolve(&w.cfg, d, "data.st", &options), DKHO_OK);
   w.target = w.cfg.request.target;
@@ -115,7 +114,7 @@ static void check_data(const char *problem, const char *resolution) {
     for (w.method = PARTITION_METIS; w.method <= PARTITION_RANDOM; w.method++) {
       w.parts = ways[i][1];
       if (ranks_run(ways[i][0] * w.parts, run_rank, &w) != DKHO_OK)
-        fail_msg("%s, %d x %d, method %d: %s", problem, ways[i][0], w.parts, (int)w.method, fail_text());
+        fail_msg("%s on %s, %d x %d, method %d: %s", model, problem, ways[i][0], w.parts, (int)w.method, fail_text());
     }
   mem_free(w.g), mem_free(w.out);
   config_free(&w.cfg);
@@ -124,16 +123,29 @@ static void check_data(const char *problem, const char *resolution) {
 
 static void test_benchmarks(void **state) {
   (void)state;
-  check_data("darcy", "main");
-  check_data("torus", "main");
-  check_data("cavity", "smoke");
+  static const char *const small[] = {"h=16", "c=2", "layers=2", NULL};
+  check_data("darcy", "main", "dkho", small);
+  check_data("torus", "main", "dkho", small);
+  check_data("cavity", "smoke", "dkho", small);
+}
+
+/* Content over links and low modes, without the relation and with it. */
+static void test_extended(void **state) {
+  (void)state;
+  static const char *const small[] = {"h=12", "layers=2", "spectral=6", NULL}, *const phases[] = {
+                                                                                   "h=12",       "layers=2",
+                                                                                   "spectral=6", "relation=kuramoto",
+                                                                                   "c=2",        NULL};
+  check_data("darcy", "main", "dkho-x", small);
+  check_data("torus", "main", "dkho-x", phases);
+  check_data("cavity", "smoke", "dkho-x", phases);
 }
 
 /* Models that cannot say so before anything is sent. */
 static void test_refusals(void **state) {
   (void)state;
   dataset *d = open_data("darcy", "smoke");
-  static const char *const reaching[] = {"exchange=signed", NULL};
+  static const char *const reaching[] = {"lag_scale=0", NULL};
   for (int i = 0; i < 2; i++) {
     dkho_train_options options;
     dkho_train_defaults(&options);
@@ -156,6 +168,7 @@ static void test_refusals(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_benchmarks),
+      cmocka_unit_test(test_extended),
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

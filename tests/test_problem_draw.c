@@ -348,12 +348,36 @@ static void test_iron(void **state) {
   ready_free(&r);
 }
 
+/* Wires: J_c = exp(0.25 g) inside, 0 in the air; currents of 0.3 to 0.7 of π r² and a field up to 0.12, each with a phase. */
+static void test_hts(void **state) {
+  (void)state;
+  static const double radius[] = {0.24, 0.26, 0.22};
+  double *g;
+  rng s;
+  ready r = drawn_one(&problem_hts, &s, &g);
+  expect_gaussian(r.c, &s, 4, 1.5, g);
+  for (int64_t i = 0; i < r.c->n[0]; i++)
+    assert_near("hts jc", i, r.block[0][i], r.c->label[0][i] >= 2 ? exp(0.25 * g[i]) : 0);
+  for (int j = 0; j < 3; j++) {
+    double size = (0.3 + 0.4 * rng_uniform(&s)) * M_PI * radius[j] * radius[j], phase = 2 * M_PI * rng_uniform(&s);
+    assert_near("hts current, cos", j, r.block[1][j], size * cos(phase));
+    assert_near("hts current, sin", j, r.block[2][j], size * sin(phase));
+  }
+  double size = 0.12 * rng_uniform(&s), angle = 2 * M_PI * rng_uniform(&s), phase = 2 * M_PI * rng_uniform(&s);
+  for (int a = 0; a < 2; a++) {
+    double along = size * (a ? sin(angle) : cos(angle));
+    assert_near("hts field, cos", a, r.block[1][3 + a], along * cos(phase));
+    assert_near("hts field, sin", a, r.block[2][3 + a], along * sin(phase));
+  }
+  ready_free(&r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_darcy),      cmocka_unit_test(test_torus),  cmocka_unit_test(test_reaction),
       cmocka_unit_test(test_heat),       cmocka_unit_test(test_cavity), cmocka_unit_test(test_maxwell),
       cmocka_unit_test(test_waves),      cmocka_unit_test(test_wells),  cmocka_unit_test(test_flow),
-      cmocka_unit_test(test_elasticity), cmocka_unit_test(test_iron),
+      cmocka_unit_test(test_elasticity), cmocka_unit_test(test_iron),   cmocka_unit_test(test_hts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

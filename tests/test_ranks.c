@@ -143,18 +143,20 @@ static void test_resume(void **state) {
   static const int pairs[][2] = {{1, 3}, {3, 2}, {4, 1}, {1, 2}, {1, 4}, {1, 8}, {2, 1}, {2, 3},
                                  {2, 4}, {2, 8}, {3, 1}, {3, 8}, {4, 2}, {4, 3}, {8, 1}, {8, 3}};
   char one[128], many[128];
-  training t = {.model = "dkho", .optimizer = "muon", .batch = 5, .threads = 1, .epochs = 2, .options = small_dkho};
-  t.run = scratch_path(one, dir, "one");
-  run_ranks(1, &t);
-  for (int i = 0; i < (long_steps() ? 16 : 3); i++) {
-    t.run = scratch_path(many, dir, "many"), t.resume = NULL, t.stop_after = 3;
-    run_ranks(pairs[i][0], &t);
-    t.resume = many, t.stop_after = 0;
-    run_ranks(pairs[i][1], &t);
-    same_run(one, many);
-    remove_run(many);
+  for (int soap = 0; soap < 2; soap++) {
+    training t = {.model = "dkho", .batch = 5, .threads = 1, .epochs = 2, .options = small_dkho};
+    t.optimizer = soap ? "soap" : "muon", t.run = scratch_path(one, dir, "one");
+    run_ranks(1, &t);
+    for (int i = 0; i < (long_steps() ? 16 : 3); i++) {
+      t.run = scratch_path(many, dir, "many"), t.resume = NULL, t.stop_after = 3;
+      run_ranks(pairs[i][0], &t);
+      t.resume = many, t.stop_after = 0;
+      run_ranks(pairs[i][1], &t);
+      same_run(one, many);
+      remove_run(many);
+    }
+    remove_run(one);
   }
-  remove_run(one);
 }
 
 typedef struct judging {

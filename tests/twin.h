@@ -38,9 +38,11 @@ static const char *const twin_cases[] = {
     "annulus_x",
     "annulus_x_phases",
     "annulus_x_unsigned",
-
     "shell_x",
     "ball_x_signed",
+    "torus_x_added",
+    "annulus_x_narrow",
+    "shell_x_narrow",
 };
 enum { TWIN_CASES = sizeof twin_cases / sizeof twin_cases[0] };
 

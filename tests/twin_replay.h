@@ -63,7 +63,11 @@ static inline dkho_config replay_config(const twin *w) {
     f.exchange = (dkho_exchange)case_index(dkho_exchange_names, twin_text(w, "exchange"));
   if (json_object_get(w->config, "relation"))
     f.relation = (dkho_relation)case_index(dkho_relation_names, twin_text(w, "relation"));
+  if (json_object_get(w->config, "branch"))
+    f.branch = (dkho_branch)case_index(dkho_branch_names, twin_text(w, "branch"));
   if (json_object_get(w->config, "spectral")) f.spectral = twin_int(w, "spectral");
+  if (json_object_get(w->config, "exchange_width")) f.exchange_width = twin_int(w, "exchange_width");
+  if (json_object_get(w->config, "slots")) f.slots = twin_int(w, "slots");
   twin_ok(dec_metric_parse(twin_text(w, "metric"), &f.metric));
   json_t *inputs = json_object_get(w->config, "inputs");
   assert_int_equal(f.degrees, dkho_active_degrees(w->c->dim, f.target));

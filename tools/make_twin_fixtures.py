@@ -110,6 +110,10 @@ CASES = {
     "annulus_x_unsigned": ("annulus", "unit", False, dict(target=2, h=5, layers=1, exchange="unsigned", relation="none")),
     "shell_x": ("shell", "hodge", False, dict(target=2, h=5, layers=1, exchange="both", relation="none", spectral=2)),
     "ball_x_signed": ("ball", "hodge", False, dict(target=3, h=4, layers=1, exchange="signed", spectral=1)),
+    "torus_x_added": ("torus", "hodge", True, dict(target=1, h=3, layers=1, exchange="signed", relation="none", branch="added")),
+    "annulus_x_narrow": ("annulus", "hodge", True, dict(target=1, h=4, layers=1, exchange="both", relation="none", exchange_width=3,
+                                                        spectral=3, slots=4, branch="added")),
+    "shell_x_narrow": ("shell", "unit", True, dict(target=2, h=5, layers=1, exchange="both", exchange_width=2, channels=2, branch="weighed")),
 }
 
 
@@ -118,7 +122,7 @@ def draw(model, rng):
     for name, p in model.named_parameters():
         last = name.rsplit(".", 1)[-1]
         if last in ("t", "s"):
-            value = {"t": -1.35, "s": 0.0}[last] + 0.5 * rng.standard_normal(p.shape)
+            value = {"t": -1.35, "s": 0.5 if name.startswith("harm") else 0.0}[last] + 0.5 * rng.standard_normal(p.shape)
         elif "norm" in name:
             value = (last == "weight") + 0.3 * rng.standard_normal(p.shape)
         elif last == "theta":

@@ -80,6 +80,10 @@ def measured(results):
         alone = sum(large["torus"]["alone_ms"]) / len(large["torus"]["alone_ms"]) if n == large["torus"]["simplices"] else None
         out.append(f"| torus, {n:,} simplices | small | parts | 1 | {f'{alone:.1f}' if alone else '–'} | {ms:.1f} | {f'{alone / ms:.2f}' if alone else '–'} | "
                    f"{guess:.1f} | {100 * (guess / ms - 1):+.1f} % | – |")
+    content = results.files["ranks"]["content"]["darcy"]
+    alone, ms, work = content["ms"]["1"], content["ms"]["2"], content["million_multiply_adds"]
+    guess = work["2"] / work["1"] * alone # waiting and messages are left out on both sides
+    out.append(f"| Darcy, processor time | dkho-x, small | parts | 1 | {alone:.1f} | {ms:.1f} | {alone / ms:.2f} | {guess:.1f} | {100 * (guess / ms - 1):+.1f} % | – |")
     return out
 
 

@@ -27,12 +27,15 @@ class Config:
     channels: int = 1
     exchange: str = "off"  # off, signed, unsigned, both
     relation: str = "kuramoto"  # kuramoto, none
+    exchange_width: int = 0  # of what is exchanged; 0: h
     spectral: int = 0  # low modes per degree
+    slots: int = 0  # inner width of the maps across modes; 0: all modes
+    branch: str = "alone"  # alone, added, weighed
 
     def as_dict(self):
         """Extensions of the paper's network only where they are on."""
         plain = Config()
-        extensions = ("exchange", "relation", "spectral")
+        extensions = ("exchange", "relation", "exchange_width", "spectral", "slots", "branch")
         return {k: v for k, v in asdict(self).items() if k not in extensions or v != getattr(plain, k)}
 
     def related(self):
@@ -126,14 +129,16 @@ class Exchange(nn.Module):
     def __init__(self, cfg, ranks):
         super().__init__()
         below, above = range(1, ranks), range(ranks - 1)
-        maps = lambda degrees: nn.ModuleDict({str(k): nn.Linear(cfg.h, cfg.h, bias=False) for k in degrees})
+        width = cfg.exchange_width or cfg.h
+        maps = lambda degrees: nn.ModuleDict({str(k): nn.Linear(width, cfg.h, bias=False) for k in degrees})
+        self.send = linears(ranks, cfg.h, width, bias=False) if width != cfg.h else None
         if cfg.exchange in ("signed", "both"):
             self.sdn, self.sup = maps(below), maps(above)
         if cfg.exchange in ("unsigned", "both"):
             self.udn, self.uup = maps(below), maps(above)
 
     def forward(self, inc, z, k):
-        out = 0
+        z, out = [s(u) for s, u in zip(self.send, z)] if self.send else z, 0
         for name, j, carry in (("sdn", k - 1, lambda u: inc.d(k - 1, u)), ("sup", k + 1, lambda u: inc.delta(k + 1, u)),
                                ("udn", k - 1, lambda u: inc.face_mean(k, u)), ("uup", k + 1, lambda u: inc.coface_mean(k, u))):
             if hasattr(self, name) and 0 <= j < len(z):
@@ -147,9 +152,10 @@ class Spectral(nn.Module):
     def __init__(self, cfg, ranks, modes):
         super().__init__()
         many = ranks * cfg.spectral
+        slots = cfg.slots or many
         self.modes = modes  # per degree (Φ, M): N_k × M, N_k
         self.mix = nn.Linear(cfg.h, cfg.h, bias=False)
-        self.mix1, self.mix2 = nn.Linear(many, many, bias=False), nn.Linear(many, many, bias=False)
+        self.mix1, self.mix2 = nn.Linear(slots, many, bias=False), nn.Linear(many, slots, bias=False)
         self.ret = linears(ranks, cfg.h, cfg.h, bias=False)
 
     def forward(self, z):
@@ -261,6 +267,8 @@ class Dkho(nn.Module):
         if self.basis is not None:
             self.mass = torch.ones_like(basis[:, 0]) if mass is None else mass
             self.harm = Mlp(summary, h, basis.shape[1] * cfg.channels)
+            if cfg.branch == "weighed":
+                self.harm.s = nn.Parameter(torch.full((basis.shape[1] * cfg.channels,), 0.5))
 
     def relation(self, z):
         if self.cfg.start == "deterministic":
@@ -288,7 +296,9 @@ class Dkho(nn.Module):
         y = self.dec(torch.cat([z[q], *pair], -1))
         if self.basis is None:
             return y
-        kept = torch.einsum("nb,n,snc->sbc", self.basis, self.mass, y)
+        kept = torch.einsum("nb,n,snc->sbc", self.basis, self.mass, y) if self.cfg.branch != "added" else 0
+        if self.cfg.branch == "weighed":
+            kept = self.harm.s.reshape(kept.shape[1:]) * kept
         given = self.harm(summary).reshape(-1, self.basis.shape[1], self.cfg.channels)
         return y + torch.einsum("nb,sbc->snc", self.basis, given - kept)
 

@@ -6,6 +6,7 @@
 #include "dec/dec.h"
 #include "dkho.h"
 #include "mesh/mesh_report.h"
+#include "run/groups.h"
 
 #include <jansson.h>
 
@@ -36,5 +37,16 @@ int api_is_container(const char *path);
 void api_field_info(const data_field *f, const cx *c, dkho_field_info *out);
 /* The given values of a model's data set, as JSON. */
 json_t *api_known_json(const dkho_model *m);
+
+/* For calls that write predictions. With DKHO_PARTS all ranks make them together and have the model's mesh in as many parts; the first
+ * one writes. api_model_unite is due whether or not it succeeds. */
+dkho_status api_model_divide(dkho_model *m, rank_groups *g);
+void api_model_unite(dkho_model *m, rank_groups *g);
+static inline int api_writes(const rank_groups *g) {
+  return !groups_share(g) || groups_share(g)->ranks->rank == 0;
+}
+static inline dkho_status api_agreed(const rank_groups *g, dkho_status s) {
+  return groups_share(g) ? comm_agree(groups_share(g)->ranks, s) : s;
+}
 
 #endif

@@ -14,7 +14,8 @@ dkho_status dkho_dataset_generate(const char *name, const char *path, const dkho
   const problem *p;
   TRY(problem_find(name, &p));
   problem_request r = {.resolution = "main", .seed = 42};
-  if (o) r = (problem_request){o->resolution ? o->resolution : "main", o->samples, o->seed, o->threads, o->force};
+  if (o)
+    r = (problem_request){o->resolution ? o->resolution : "main", o->coarse, o->samples, o->seed, o->threads, o->force};
   return problem_generate(p, &r, path);
 }
 

@@ -1,16 +1,17 @@
 /* evaluate.c: runs judged, by the public header. */
 #include "api/api.h"
+#include "run/groups.h"
 #include "run/result_json.h"
 #include "study/opened.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static dkho_status evaluate_split(opened *r, const char *run, const char *split, json_t **result) {
+static dkho_status evaluate_split(opened *r, comm *ranks, const char *run, const char *split, json_t **result) {
   const int64_t *sample;
   int64_t count;
   TRY(opened_split(r, split, &sample, &count));
-  r->j->ranks = comm_world();
+  r->j->ranks = ranks;
   double seconds[2];
   score_result found;
   TRY(evaluator_metrics(r->j, r->o->value, r->cfg.metrics, count, sample, &found, seconds));
@@ -25,19 +26,34 @@ static dkho_status evaluate_split(opened *r, const char *run, const char *split,
   return DKHO_OK;
 }
 
+/* As many parts as DKHO_PARTS says. */
+static dkho_status form_groups(rank_groups *g) {
+  int parts;
+  TRY(groups_wanted(&parts));
+  return groups_form(g, comm_world(), parts);
+}
+
 dkho_status dkho_evaluate(const char *run, const char *data, const char *split, int threads, char **json) {
   opened r = {0};
+  rank_groups in = {0};
   json_t *result = NULL;
   *json = NULL;
-  dkho_status s = comm_agree(comm_world(), opened_model(&r, run, data, threads));
-  if (s == DKHO_OK) s = evaluate_split(&r, run, split, &result);
+  dkho_status s = form_groups(&in);
+  r.share = groups_share(&in);
+  if (s == DKHO_OK) s = comm_agree(comm_world(), opened_model(&r, run, data, threads));
+  if (s == DKHO_OK) s = evaluate_split(&r, in.samples, run, split, &result);
   opened_close(&r);
+  groups_free(&in);
   return s == DKHO_OK ? api_json(result, json) : s;
 }
 
 dkho_status dkho_compatibility(const char *lower, const char *upper, const char *data, const char *split, int threads,
                                double *out) {
-  return opened_compatibility(lower, upper, data, split, threads, out);
+  rank_groups in = {0};
+  dkho_status s = form_groups(&in);
+  if (s == DKHO_OK) s = opened_compatibility(lower, upper, data, split, threads, groups_share(&in), out);
+  groups_free(&in);
+  return s;
 }
 
 static const char *join_name(metric_join j) {

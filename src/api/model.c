@@ -104,13 +104,35 @@ dkho_status dkho_model_save(const dkho_model *m, const char *path, int force) {
   return operator_save(m->o, NULL, path, force);
 }
 
-void dkho_model_free(dkho_model *m) {
-  if (!m) return;
+static void drop_predictors(dkho_model *m) {
   while (m->idle) {
     predictor *d = m->idle;
     m->idle = d->next;
     predictor_free(d);
   }
+}
+
+dkho_status api_model_divide(dkho_model *m, rank_groups *g) {
+  int parts, ranks = comm_world()->size;
+  TRY(groups_wanted(&parts));
+  if (parts > 1 && parts != ranks)
+    return fail(DKHO_E_INPUT, "parts: found %d, expected the number of ranks, %d (mpirun -n)", parts, ranks);
+  TRY(groups_form(g, comm_world(), parts));
+  if (!groups_share(g)) return DKHO_OK;
+  drop_predictors(m);
+  m->o->share = groups_share(g);
+  return DKHO_OK;
+}
+
+void api_model_unite(dkho_model *m, rank_groups *g) {
+  if (groups_share(g)) drop_predictors(m);
+  m->o->share = NULL;
+  groups_free(g);
+}
+
+void dkho_model_free(dkho_model *m) {
+  if (!m) return;
+  drop_predictors(m);
   operator_free(m->o);
   mem_free(m->input);
   pthread_mutex_destroy(&m->lock);
@@ -217,6 +239,7 @@ typedef struct sink {
   const dataset *d;
   const char *path;
   int force;
+  const rank_groups *in; /* who has the mesh together: the first rank writes */
   st_writer *w;
   int64_t limit, written;
 } sink;
@@ -224,6 +247,7 @@ typedef struct sink {
 static dkho_status to_container(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   sink *s = ctx;
   (void)complex, (void)sample;
+  if (!api_writes(s->in)) return DKHO_OK;
   return st_write(s->w, prediction, (size_t)(count * field_extent(s->m, s->m->o->target)) * sizeof *prediction);
 }
 
@@ -248,6 +272,7 @@ static dkho_status to_paraview(void *ctx, int complex, int64_t count, const int6
   int64_t n = dataset_count(s->d, complex, t->degree) * t->channels;
   const complex_view *v;
   double *values;
+  if (!api_writes(s->in)) return DKHO_OK;
   TRY(operator_hold(o, complex, &v));
   dkho_complex shown = {.c = v->own ? v->own : o->packed.c};
   dkho_status status = MEM_NEW(values, 3 * n) ? DKHO_OK : DKHO_E_MEMORY;
@@ -271,6 +296,7 @@ static dkho_status to_paraview(void *ctx, int complex, int64_t count, const int6
 }
 
 static dkho_status open_container(sink *s, int64_t count, const int64_t *sample) {
+  if (!api_writes(s->in)) return DKHO_OK;
   const data_field *t = &s->m->o->spec.field[s->m->o->target];
   uint64_t list = (uint64_t)count, shape[3] = {list, (uint64_t)s->m->o->first->c->n[t->degree], (uint64_t)t->channels};
   TRY(st_create(&s->w, s->path, s->force));
@@ -310,10 +336,13 @@ static void remove_file(const sink *s, int64_t sample) {
 /* All files or none. */
 static dkho_status predict_paraview(sink *s, evaluator *j, int64_t count, const int64_t *sample) {
   int series = ends_in(s->path, ".pvd");
+  dkho_status status = DKHO_OK;
   if (series && !s->force && file_exists(s->path))
-    return fail(DKHO_E_EXISTS, "%s: exists already; it is kept", s->path);
-  dkho_status status = evaluator_predict(j, s->m->o->value, count, sample, "predicting", to_paraview, s);
-  if (status == DKHO_OK && series) status = write_series(s, s->written, sample);
+    status = fail(DKHO_E_EXISTS, "%s: exists already; it is kept", s->path);
+  TRY(api_agreed(s->in, status));
+  status = evaluator_predict(j, s->m->o->value, count, sample, "predicting", to_paraview, s);
+  if (status == DKHO_OK && series && api_writes(s->in)) status = write_series(s, s->written, sample);
+  status = api_agreed(s->in, status);
   for (int64_t i = 0; status != DKHO_OK && i < s->written; i++) remove_file(s, sample[i]);
   return status;
 }
@@ -322,9 +351,9 @@ static dkho_status predict_all(sink *s, evaluator *j, int64_t count, const int64
   if (is_for_paraview(s->path)) return predict_paraview(s, j, count, sample);
   if (s->m->o->complexes != 1)
     return fail(DKHO_E_INPUT, "predictions on several complexes go to .vtu, .vtm or .pvd files only");
-  dkho_status status = open_container(s, count, sample);
+  dkho_status status = api_agreed(s->in, open_container(s, count, sample));
   if (status == DKHO_OK) status = evaluator_predict(j, s->m->o->value, count, sample, "predicting", to_container, s);
-  if (status == DKHO_OK) return st_commit(s->w);
+  if (status == DKHO_OK) return api_agreed(s->in, s->w ? st_commit(s->w) : DKHO_OK);
   st_abort(s->w);
   return status;
 }
@@ -345,30 +374,42 @@ static dkho_status choose_samples(const dataset *d, const char *split, int64_t *
   return DKHO_OK;
 }
 
+/* Which samples of which data, proved; only files for ParaView hold the reference. */
+typedef struct chosen {
+  dataset *d;
+  int64_t *all, count;
+  const int64_t *sample;
+} chosen;
+
+static dkho_status choose_data(chosen *c, const dkho_model *m, const char *data, const char *split, const char *path,
+                               int64_t limit) {
+  if (strlen(path) > PATH_LIMIT - 64) return fail(DKHO_E_INPUT, "the name of the output is too long");
+  TRY(dataset_open(&c->d, data));
+  TRY(operator_matches(m->o, c->d));
+  TRY(choose_samples(c->d, split, &c->all, &c->sample, &c->count));
+  if (limit > 0 && limit < c->count) c->count = limit;
+  return dataset_prove(c->d, is_for_paraview(path) ? m->o->target : -1, c->count, c->sample);
+}
+
 dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split, const char *path, int force,
                               int threads, int64_t limit) {
-  dataset *d = NULL;
+  rank_groups in = {0};
+  chosen c = {0};
   evaluator *j = NULL;
   pool *p = NULL;
-  int64_t *all = NULL, count = 0;
-  const int64_t *sample = NULL;
-  if (strlen(path) > PATH_LIMIT - 64) return fail(DKHO_E_INPUT, "the name of the output is too long");
-  TRY(dataset_open(&d, data));
   dkho_status s;
-  TRY_GOTO(operator_matches(m->o, d));
-  TRY_GOTO(choose_samples(d, split, &all, &sample, &count));
-  if (limit > 0 && limit < count) count = limit;
-  /* Only files for ParaView hold the reference. */
-  TRY_GOTO(dataset_prove(d, is_for_paraview(path) ? m->o->target : -1, count, sample));
-  TRY_GOTO(pool_create(&p, threads));
-  TRY_GOTO(evaluator_create(&j, m->o, d, p));
-  sink out = {.m = m, .d = d, .path = path, .force = force, .limit = limit > 0 ? limit : INT64_MAX};
-  s = predict_all(&out, j, count, sample);
+  TRY_GOTO(api_model_divide(m, &in));
+  TRY_GOTO(api_agreed(&in, choose_data(&c, m, data, split, path, limit)));
+  TRY_GOTO(api_agreed(&in, pool_create(&p, threads)));
+  TRY_GOTO(evaluator_create(&j, m->o, c.d, p));
+  sink out = {.m = m, .d = c.d, .path = path, .force = force, .in = &in, .limit = limit > 0 ? limit : INT64_MAX};
+  s = predict_all(&out, j, c.count, c.sample);
   if (s == DKHO_E_NONFINITE) fail_prefix(s, "%s", path);
 done:
   evaluator_free(j);
   pool_free(p);
-  mem_free(all);
-  dataset_free(d);
+  mem_free(c.all);
+  dataset_free(c.d);
+  api_model_unite(m, &in);
   return s;
 }

@@ -27,8 +27,9 @@ typedef struct request {
   dkho_model *m;
   int inputs, archives;
   given *input;
-  npz *archive; /* kept open while their arrays are read */
-  int64_t samples;
+  npz *archive;          /* kept open while their arrays are read */
+  const void **given;    /* the inputs' chunks */
+  int64_t samples, most; /* in all, and at a time */
   int batched, threads, force;
   dkho_field_info out;
   dkho_complex *complex;
@@ -38,6 +39,7 @@ typedef struct request {
   st_writer *container;
   int64_t written; /* .vtu files */
   float *chunk;
+  rank_groups in; /* who has the mesh together: the first rank writes */
   arena mem;
 } request;
 
@@ -188,6 +190,7 @@ static dkho_status open_container(request *r) {
 }
 
 static dkho_status open_sink(request *r) {
+  if (!api_writes(&r->in)) return DKHO_OK;
   if (r->kind == TO_VTU) return dkho_model_complex(r->m, &r->complex);
   if (r->kind == TO_CONTAINER) return open_container(r);
   TRY(file_open(&r->file, r->path, r->force));
@@ -239,6 +242,7 @@ static dkho_status write_vtu(request *r, int64_t first, int64_t count) {
 }
 
 static dkho_status write_chunk(request *r, int64_t first, int64_t count) {
+  if (!api_writes(&r->in)) return DKHO_OK;
   size_t bytes = (size_t)(count * r->out.rows * r->out.channels) * sizeof *r->chunk;
   switch (r->kind) {
   case TO_NPY:
@@ -265,15 +269,17 @@ static void drop_output(request *r) {
 
 /* ---- ---- */
 
+static dkho_status load_inputs(request *r, int64_t first, int64_t count) {
+  for (int i = 0; i < r->inputs; i++) TRY(load_chunk(&r->input[i], first, count));
+  return DKHO_OK;
+}
+
 static dkho_status predict_chunks(request *r) {
-  const void **in;
-  if (!ARENA_NEW(&r->mem, in, r->inputs + 1)) return DKHO_E_MEMORY;
-  for (int i = 0; i < r->inputs; i++) in[i] = r->input[i].chunk;
   for (int64_t at = 0, count; at < r->samples; at += count) {
-    count = r->samples - at < CHUNK ? r->samples - at : CHUNK;
-    for (int i = 0; i < r->inputs; i++) TRY(load_chunk(&r->input[i], at, count));
-    TRY(dkho_model_predict(r->m, r->threads, count, in, r->chunk));
-    TRY(write_chunk(r, at, count));
+    count = r->samples - at < r->most ? r->samples - at : r->most;
+    TRY(api_agreed(&r->in, load_inputs(r, at, count)));
+    TRY(dkho_model_predict(r->m, r->threads, count, r->given, r->chunk));
+    TRY(api_agreed(&r->in, write_chunk(r, at, count)));
     report_progress("predicting", (uint64_t)(at + count), (uint64_t)r->samples, NULL);
   }
   return DKHO_OK;
@@ -291,13 +297,15 @@ static dkho_status take_inputs(request *r, const char *const *inputs) {
 }
 
 static dkho_status take_room(request *r) {
-  int64_t most = r->samples < CHUNK ? r->samples : CHUNK;
+  r->most = r->samples < CHUNK ? r->samples : CHUNK;
+  if (!ARENA_NEW(&r->mem, r->given, r->inputs + 1)) return DKHO_E_MEMORY;
   for (int i = 0; i < r->inputs; i++) {
     given *g = &r->input[i];
-    if (!(g->chunk = arena_take(&r->mem, (size_t)(most * g->info.rows * g->info.channels), sizeof(double))))
+    if (!(g->chunk = arena_take(&r->mem, (size_t)(r->most * g->info.rows * g->info.channels), sizeof(double))))
       return DKHO_E_MEMORY;
+    r->given[i] = g->chunk;
   }
-  return ARENA_NEW(&r->mem, r->chunk, most * r->out.rows * r->out.channels) ? DKHO_OK : DKHO_E_MEMORY;
+  return ARENA_NEW(&r->mem, r->chunk, r->most * r->out.rows * r->out.channels) ? DKHO_OK : DKHO_E_MEMORY;
 }
 
 static void request_close(request *r) {
@@ -310,20 +318,30 @@ static void request_close(request *r) {
   arena_free(&r->mem);
 }
 
-static dkho_status run_request(request *r, const char *const *inputs) {
+static dkho_status prepare_request(request *r, const char *const *inputs) {
   if (strlen(r->path) > PATH_MAX_HERE - 64) return fail(DKHO_E_INPUT, "the name of the output is too long");
   TRY(choose_kind(r));
   TRY(dkho_model_output(r->m, &r->out));
   TRY(take_inputs(r, inputs));
   TRY(take_room(r));
-  TRY(open_sink(r));
-  TRY(predict_chunks(r));
+  return open_sink(r);
+}
+
+static dkho_status commit_output(request *r) {
+  if (!api_writes(&r->in)) return DKHO_OK;
   if (r->kind == TO_CONTAINER) {
     st_writer *w = r->container;
     r->container = NULL; /* commit frees it, whatever comes */
     return st_commit(w);
   }
   return r->kind == TO_VTU ? DKHO_OK : file_commit(&r->file);
+}
+
+static dkho_status run_request(request *r, const char *const *inputs) {
+  TRY(api_model_divide(r->m, &r->in));
+  TRY(api_agreed(&r->in, prepare_request(r, inputs)));
+  TRY(predict_chunks(r));
+  return api_agreed(&r->in, commit_output(r));
 }
 
 dkho_status dkho_predict_arrays(dkho_model *m, const char *const *inputs, const char *path, int force, int threads,
@@ -333,5 +351,6 @@ dkho_status dkho_predict_arrays(dkho_model *m, const char *const *inputs, const 
   if (s != DKHO_OK) drop_output(&r);
   if (samples) *samples = r.samples;
   request_close(&r);
+  api_model_unite(m, &r.in);
   return s;
 }

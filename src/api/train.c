@@ -5,29 +5,16 @@
 #include "study/opened.h"
 #include "problem/problem.h"
 #include "run/estimate.h"
+#include "run/groups.h"
 #include "run/train.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { OWN_MINUTES = 10 };
 
 void dkho_train_defaults(dkho_train_options *o) {
   *o = (dkho_train_options){.modes = -1, .lr = -1, .weight_decay = -1, .clip = -1, .ema = -1, .seed = 42};
-}
-
-/* How many ranks share a mesh is a matter of the job, not of the run. */
-static dkho_status parts_wanted(int *parts) {
-  const char *text = getenv("DKHO_PARTS");
-  char *end;
-  *parts = 1;
-  if (!text || !*text) return DKHO_OK;
-  long value = strtol(text, &end, 10);
-  if (*end || value < 1 || value > 65536)
-    return fail(DKHO_E_INPUT, "DKHO_PARTS: found '%.40s', expected a number of ranks from 1 to 65,536", text);
-  *parts = (int)value;
-  return DKHO_OK;
 }
 
 static train_host host_of(const dkho_train_options *o) {
@@ -66,7 +53,7 @@ dkho_status dkho_train(const char *data, const char *run, const dkho_train_optio
   run_config cfg = {0};
   dkho_status s = dataset_open(&d, data);
   if (s == DKHO_OK) s = config_resolve(&cfg, d, data, o);
-  if (s == DKHO_OK) s = parts_wanted(&host.parts);
+  if (s == DKHO_OK) s = groups_wanted(&host.parts);
   s = comm_agree(comm_world(), s);
   if (s == DKHO_OK) s = fit_time(&cfg, d, o);
   if (s == DKHO_OK) s = train_start(d, &cfg, run, &host);
@@ -83,7 +70,7 @@ dkho_status dkho_train_resume(const char *run, const char *data, const dkho_trai
   snprintf(path, sizeof path, "%s/config.json", run); /* a model file has none */
   if (!file_exists(path)) return fail(DKHO_E_IO, "%s: no run to go on with: there is no %s", run, path);
   dkho_status s = opened_config(&r, run, data);
-  if (s == DKHO_OK) s = parts_wanted(&host.parts);
+  if (s == DKHO_OK) s = groups_wanted(&host.parts);
   s = comm_agree(comm_world(), s);
   snprintf(path, sizeof path, "%s/result.json", run);
   if (s == DKHO_OK && !file_exists(path)) s = train_resume(r.d, &r.cfg, run, &host);
@@ -116,7 +103,7 @@ dkho_status dkho_parameter_counts(const char *name, const dkho_train_options *op
   if (recipe < 0 && o->target && strlen(o->target) == 1) recipe = problem_target(p, o->target[0] - '0');
   if (recipe < 0) return no_target(p, o->target);
   operator_request r;
-  TRY(config_model(&r, &p->recipe[recipe], o));
+  TRY(config_model(&r, &p->recipe[recipe], o, NULL));
   const operator_place at = {p->dim, p->gdim, p->counts, p->betti, p->fields, p->field, &p->table};
   return operator_count(&r, &at, p->recipe[recipe].target, count, reals);
 }

@@ -63,13 +63,15 @@ static dkho_status flush(file_out *f) {
   /* Part of the buffer may have gone out before a failure: going on would write it twice. */
   if (f->failed) return fail(DKHO_E_IO, "%s: cannot write: an earlier write failed", f->path);
   for (size_t at = 0; at < f->used;) {
-    ssize_t n = write(f->fd, f->buffer + at, f->used - at);
+    ssize_t n = f->shares ? pwrite(f->fd, f->buffer + at, f->used - at, (off_t)f->place)
+                          : write(f->fd, f->buffer + at, f->used - at);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       f->failed = 1;
       return fail_io("write", f->path);
     }
     at += (size_t)n;
+    f->place += (uint64_t)n;
   }
   f->used = 0;
   return DKHO_OK;
@@ -134,9 +136,34 @@ dkho_status file_open(file_out *f, const char *path, int force) {
   return s;
 }
 
+dkho_status file_join(file_out *f, const char *path, const char *temp) {
+  *f = (file_out){.fd = -1};
+  f->path = mem_strdup(path);
+  f->buffer = mem_alloc(FILE_BUFFER, 1);
+  dkho_status s = f->path && f->buffer ? DKHO_OK : DKHO_E_MEMORY;
+  if (s == DKHO_OK && (f->fd = file_open_fd(temp, O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0)) < 0) s = fail_io("open", temp);
+  if (s != DKHO_OK) file_abort(f);
+  return s;
+}
+
+void file_share(file_out *f, uint64_t first, uint64_t end) {
+  f->shares = 1;
+  f->first = f->place = first, f->end = end;
+}
+
+/* Of `count` bytes that come `at` so far into the file those that are put in place here. */
+static size_t own_bytes(const file_out *f, uint64_t at, size_t count, const unsigned char **from) {
+  uint64_t low = at > f->first ? at : f->first, high = at + count < f->end ? at + count : f->end;
+  if (low >= high) return 0;
+  *from += low - at;
+  return (size_t)(high - low);
+}
+
 dkho_status file_write(file_out *f, const void *bytes, size_t count) {
   const unsigned char *from = bytes;
+  uint64_t at = f->written;
   f->written += count;
+  if (f->shares) count = own_bytes(f, at, count, &from);
   while (count) {
     size_t n = FILE_BUFFER - f->used < count ? FILE_BUFFER - f->used : count;
     memcpy(f->buffer + f->used, from, n);
@@ -201,10 +228,14 @@ static int sync_fd(int fd) {
   return !failed || errno == EINVAL || errno == EROFS ? 0 : -1;
 }
 
+dkho_status file_sync(file_out *f) {
+  TRY(flush(f));
+  return sync_fd(f->fd) == 0 ? DKHO_OK : fail_io("sync", f->path);
+}
+
 dkho_status file_commit(file_out *f) {
   int dir = open_directory(f), fd;
-  dkho_status s = flush(f);
-  if (s == DKHO_OK && sync_fd(f->fd) != 0) s = fail_io("sync", f->path);
+  dkho_status s = file_sync(f);
   fd = f->fd;
   f->fd = -1;
   if (close(fd) != 0 && errno != EINTR && s == DKHO_OK)

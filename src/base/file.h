@@ -12,6 +12,8 @@ typedef struct file_out {
   size_t used;
   uint64_t written; /* bytes accepted so far */
   int force, failed;
+  int shares;                 /* 1: of these bytes only those from `first` to `end` are put in place here, */
+  uint64_t first, end, place; /* the buffer's from `place` on */
 } file_out;
 
 /* Zero-initialise, open, write …, then commit or abort. Refuses with DKHO_E_EXISTS, before any work, when the target
@@ -22,6 +24,13 @@ dkho_status file_write(file_out *f, const void *bytes, size_t count);
 dkho_status file_printf(file_out *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 dkho_status file_commit(file_out *f);
 void file_abort(file_out *f);
+
+/* Several processes may write one file: one opens it, the others join the temporary file of that one (f->temp). All write the same bytes, and
+ * each puts its share of them in place. Those who joined sync and abort, which leaves the file; the one that opened it commits when all
+ * have come so far. */
+dkho_status file_join(file_out *f, const char *path, const char *temp);
+void file_share(file_out *f, uint64_t first, uint64_t end); /* before the first write */
+dkho_status file_sync(file_out *f);                         /* what was written here so far is durable */
 
 typedef struct file_map {
   const unsigned char *bytes; /* NULL for an empty file */

@@ -65,6 +65,15 @@ dkho_status st_write(st_writer *w, const void *data, size_t bytes);
 dkho_status st_commit(st_writer *w);
 void st_abort(st_writer *w); /* NULL is fine; the target is as it was */
 
+/* One container by several processes, which all declare and write the same. The first creates it, the others join its temporary file; each
+ * puts a share of the bytes in place, that of number `rank` among `of`. When all have come through st_sync the first one commits, the others
+ * abort. */
+const char *st_temp(const st_writer *w);
+dkho_status st_join(st_writer **out, const char *path, const char *temp);
+void st_share(st_writer *w, int rank, int of); /* before the first byte */
+/* All is written, and this share of it durable; hex: the hash by which it is sealed, "" when it is not. */
+dkho_status st_sync(st_writer *w, char hex[33]);
+
 /* Writes a list of tensors held in memory and pairs (key, value) of metadata in one go. Of each tensor, name, dtype,
  * rank, shape and data count; count does not. */
 dkho_status st_save(const char *path, int force, int tensors, const st_tensor *list, int metas,

@@ -27,19 +27,40 @@ struct st_writer {
   int failed, sealed;
   st_hasher hash;      /* of what is written, when sealed */
   uint64_t seal_place; /* of its digits in the file */
+  int rank, of;        /* st_share */
+  int ended;           /* all is written, */
+  char hex[33];        /* and this its hash */
 };
 
-dkho_status st_create(st_writer **out, const char *path, int force) {
+/* temp: a temporary file to join, NULL: a new one. */
+static dkho_status open_writer(st_writer **out, const char *path, int force, const char *temp) {
   st_writer *w;
   *out = NULL;
   if (!MEM_NEW(w, 1)) return DKHO_E_MEMORY;
-  dkho_status s = file_open(&w->file, path, force);
+  dkho_status s = temp ? file_join(&w->file, path, temp) : file_open(&w->file, path, force);
   if (s != DKHO_OK) {
     mem_free(w);
     return s;
   }
   *out = w;
   return DKHO_OK;
+}
+
+dkho_status st_create(st_writer **out, const char *path, int force) {
+  return open_writer(out, path, force, NULL);
+}
+
+dkho_status st_join(st_writer **out, const char *path, const char *temp) {
+  return open_writer(out, path, 1, temp);
+}
+
+const char *st_temp(const st_writer *w) {
+  return w->file.temp;
+}
+
+void st_share(st_writer *w, int rank, int of) {
+  assert(!w->started && rank >= 0 && rank < of);
+  w->rank = rank, w->of = of;
 }
 
 void st_abort(st_writer *w) {
@@ -219,6 +240,13 @@ static dkho_status check_unique(st_writer *w) {
   return s;
 }
 
+/* Shares of whole pages. */
+static void share_bytes(st_writer *w, uint64_t total) {
+  enum { PAGE = 4096 };
+  uint64_t pages = (total + PAGE - 1) / PAGE, rank = (uint64_t)w->rank, of = (uint64_t)w->of;
+  file_share(&w->file, pages * rank / of * PAGE, pages * (rank + 1) / of * PAGE);
+}
+
 static dkho_status start_data(st_writer *w) {
   text x = {0};
   dkho_status s;
@@ -229,6 +257,7 @@ static dkho_status start_data(st_writer *w) {
     TRY_GOTO(
         fail(DKHO_E_INPUT, "%s: a header of %zu bytes, at most %d are possible", w->file.path, x.used, ST_HEADER_MAX));
   uint64_t length = x.used;
+  if (w->of > 1) share_bytes(w, ST_PREFIX + length + w->declared);
   if (w->sealed) w->seal_place = ST_PREFIX + (uint64_t)(st_seal_at(x.at, x.used) - x.at);
   TRY_GOTO(put_bytes(w, &length, sizeof length));
   TRY_GOTO(put_bytes(w, x.at, x.used));
@@ -273,20 +302,31 @@ dkho_status st_write(st_writer *w, const void *data, size_t bytes) {
   return s;
 }
 
-dkho_status st_commit(st_writer *w) {
-  dkho_status s = DKHO_OK;
-  if (w->failed) TRY_GOTO(fail(DKHO_E_INTERNAL, "%s: a write failed; nothing is kept", w->file.path));
-  TRY_GOTO(write_bytes(w, NULL, 0));
+/* Once: nothing is missing; the hash. */
+static dkho_status end_data(st_writer *w) {
+  if (w->failed) return fail(DKHO_E_INTERNAL, "%s: a write failed; nothing is kept", w->file.path);
+  if (w->ended) return DKHO_OK;
+  TRY(write_bytes(w, NULL, 0));
   if (w->current < w->count) {
     const entry *e = &w->list[w->current];
-    TRY_GOTO(fail(DKHO_E_INTERNAL, "%s: tensor '%s': %llu of %llu bytes were written", w->file.path, e->t.name,
-                  (unsigned long long)w->filled, (unsigned long long)e->bytes));
+    return fail(DKHO_E_INTERNAL, "%s: tensor '%s': %llu of %llu bytes were written", w->file.path, e->t.name,
+                (unsigned long long)w->filled, (unsigned long long)e->bytes);
   }
-  if (w->sealed) {
-    char hex[33];
-    st_hasher_end(&w->hash, hex);
-    TRY_GOTO(file_patch(&w->file, w->seal_place, hex, ST_SEAL_DIGITS));
-  }
+  if (w->sealed) st_hasher_end(&w->hash, w->hex);
+  w->ended = 1;
+  return DKHO_OK;
+}
+
+dkho_status st_sync(st_writer *w, char hex[33]) {
+  TRY(end_data(w));
+  memcpy(hex, w->hex, sizeof w->hex);
+  return file_sync(&w->file);
+}
+
+dkho_status st_commit(st_writer *w) {
+  dkho_status s = DKHO_OK;
+  TRY_GOTO(end_data(w));
+  if (w->sealed) TRY_GOTO(file_patch(&w->file, w->seal_place, w->hex, ST_SEAL_DIGITS));
   s = file_commit(&w->file);
 done:
   st_abort(w);

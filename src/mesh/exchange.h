@@ -14,17 +14,25 @@ typedef struct mesh_share {
   uint64_t seed; /* of the method */
 } mesh_share;
 
-/* Rows of one degree, `width` numbers each, whose ghosts of one kind are wanted. */
+/* Rows of one degree whose ghosts of one kind are wanted. */
 typedef struct exchange_field {
   int k, kind;
   real *rows;
 } exchange_field;
 
 typedef struct exchange exchange;
-/* Of rank p->rank among ranks; both are borrowed. Room for messages of up to two fields a degree. */
-dkho_status exchange_create(exchange **out, const mesh_part *p, comm *ranks, int width);
+/* What travels of every row. */
+typedef struct exchange_shape {
+  int width, stride; /* numbers of a row, and from one row to the next */
+  int fields;        /* at most so many of each degree for ABOVE, and for BELOW; one for BOTH counts in both */
+  int tag;           /* 0 … EXCHANGE_TAGS-1: another one for exchanges that may be under way at the same time */
+} exchange_shape;
+enum { EXCHANGE_TAGS = 2 };
+
+/* Of rank p->rank among ranks; both are borrowed. */
+dkho_status exchange_create(exchange **out, const mesh_part *p, comm *ranks, const exchange_shape *shape);
 void exchange_free(exchange *e);
-/* All parts begin and finish the same exchanges in the same order; one at a time. The rows that are sent must be there; ghosts are
+/* All parts begin and finish the same exchanges in the same order; one at a time of each object. The rows that are sent must be there; ghosts are
  * written by finish. */
 dkho_status exchange_begin(exchange *e, int count, const exchange_field *field);
 dkho_status exchange_finish(exchange *e); /* nothing under way: nothing happens */

@@ -87,8 +87,8 @@ typedef struct model_fast {
   const char *(*kernels)(const void *fast); /* the instruction set */
   double (*work)(const void *fast);         /* multiply-adds of a sample: forward, or of a training step, by the mode */
   /* 1: it runs on a mesh in parts. The ranks then call create, gradient and predict together, one sample at a time; all have the
-   * sample whole, all get the losses and the whole output, the first one gets the gradients and the others zeros. NULL: never. */
-  int (*shares)(const model_setup *s);
+   * sample whole, all get the losses and the whole output, the first one gets the gradients and the others zeros. */
+  int shares;
   int imposes; /* 1: it trains with given values (model_sample's given); 0: data with such values go by the tape */
 } model_fast;
 

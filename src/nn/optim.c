@@ -121,7 +121,7 @@ static dkho_status tensor_step(void *ctx, size_t i, int worker) {
   const optim *o = s->o;
   const param *q = &o->p->list[i];
   double *room = o->room + worker * o->room_each;
-  if (!q->live) return DKHO_OK;
+  if (!q->live || !optim_is_mine(o, (int)i)) return DKHO_OK;
   if (q->state) return move_state(s, q), DKHO_OK;
   if (!optim_is_matrix(&o->cfg, q))
     adamw(s, q);
@@ -129,7 +129,6 @@ static dkho_status tensor_step(void *ctx, size_t i, int worker) {
     muon_step(s, q, room);
   else
     TRY(soap_step(s, (int)i, room));
-  if (o->average) follow(o, q, s->value);
   return DKHO_OK;
 }
 
@@ -143,7 +142,10 @@ dkho_status optim_step(optim *o, double lr, real *value, const real *g, double *
   if (o->cfg.clip > 0 && o->cfg.clip / (size + 1e-6) < 1) factor = o->cfg.clip / (size + 1e-6);
   o->step++;
   optim_stride stride = {o, lr, factor, value, g};
-  return pool_run(o->threads, (size_t)p->count, tensor_step, &stride);
+  TRY(optim_exchange(o, pool_run(o->threads, (size_t)p->count, tensor_step, &stride), value));
+  for (int i = 0; o->average && i < p->count; i++)
+    if (p->list[i].live && !p->list[i].state) follow(o, &p->list[i], value);
+  return DKHO_OK;
 }
 
 double lr_cosine(double lr, int64_t epoch, int64_t epochs) {

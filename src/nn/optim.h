@@ -7,6 +7,7 @@
 #ifndef NN_OPTIM_H
 #define NN_OPTIM_H
 
+#include "base/comm.h"
 #include "base/pool.h"
 #include "nn/param.h"
 
@@ -34,6 +35,8 @@ typedef struct optim_sides {
   double *basis[2]; /* their eigenvectors, in columns */
 } optim_sides;
 
+typedef struct optim_share optim_share;
+
 typedef struct optim {
   optim_config cfg;
   const params *p;       /* borrowed */
@@ -42,12 +45,18 @@ typedef struct optim {
   pool *threads;         /* borrowed; NULL: this thread */
   double *room;          /* scratch of a matrix step, room_each for every worker */
   int64_t room_each;
-  int64_t step; /* steps taken */
-  arena mem;    /* of sides and room */
+  int64_t step;       /* steps taken */
+  optim_share *share; /* NULL: this process takes all of a step */
+  arena mem;          /* of sides, room and share */
 } optim;
 /* The average starts at `value`. threads (NULL: this thread) share the tensors of a step, to the same bits. */
 dkho_status optim_create(optim **out, const params *p, const optim_config *cfg, const real *value, pool *threads);
 void optim_free(optim *o);
+/* From here on ranks (borrowed), all of which hold the same weights and moments, divide the matrices of Muon's and SOAP's steps among them, to
+ * the same bits; they call optim_step and optim_unite together. Moments, averages and bases of a matrix are then up to date on one
+ * rank only, until optim_unite. */
+dkho_status optim_share_over(optim *o, comm *ranks);
+dkho_status optim_unite(optim *o);
 /* Whether the optimiser treats this tensor as a matrix: Muon and SOAP do when both extents are ≥ 8, unless the model
  * declared it entrywise. A thinner map has too few
  * directions for an orthogonal update, and its covariances stay singular. */

@@ -8,6 +8,11 @@
 dkho_status muon_create(optim *o);
 dkho_status soap_create(optim *o);
 
+/* Whether the step of a tensor is taken here. */
+int optim_is_mine(const optim *o, int tensor);
+/* The matrices of a slab from their owners to all; mine: how this rank's part of the step went. */
+dkho_status optim_exchange(const optim *o, dkho_status mine, real *slab);
+
 /* A step that is being taken; factor: of clipping. */
 typedef struct optim_stride {
   const optim *o;

@@ -51,6 +51,8 @@ void closed_vectors(const closed *s, const double *start, const double *phi, dou
  * edge. */
 void closed_integrals(const cx *c, const double *face, double *edge);
 
+/* The angle under which an edge is seen from a point, over 2π (N1): closed on triangles that do not contain the point, of period 1 round it. */
+void closed_angles(const cx *c, const double *from, double *edge);
 /* Closed 1-cochains dual to the holes of a planar complex: column j (out: holes × N1) has period 1
  * round hole j, counter-clockwise, 0 round the others, and is harmonic: δ of it vanishes for linear elements. centre: holes × 2, inside
  * the holes. */

@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* The angle under which an edge is seen from a point, over 2π: closed, since triangles do not contain the point. */
-static void seen_angles(const cx *c, const double *from, double *edge) {
+void closed_angles(const cx *c, const double *from, double *edge) {
   for (int64_t e = 0; e < c->n[1]; e++) {
     const double *a = c->x + 2 * (int64_t)c->vert[1][2 * e], *b = c->x + 2 * (int64_t)c->vert[1][2 * e + 1];
     double ax = a[0] - from[0], ay = a[1] - from[1], bx = b[0] - from[0], by = b[1] - from[1];
@@ -24,7 +23,7 @@ dkho_status closed_windings(const cx *c, int holes, const double (*centre)[2], d
                        : DKHO_E_MEMORY;
   if (st == DKHO_OK) st = closed_open(&w, s);
   for (int j = 0; st == DKHO_OK && j < holes; j++) {
-    seen_angles(c, centre[j], angle);
+    closed_angles(c, centre[j], angle);
     for (int64_t i = 0; i < c->n[0]; i++) phi[i] = 0;
     st = closed_solve(w, closed_linear, material, angle, phi, &r);
     if (st == DKHO_OK) closed_cochain(s, angle, phi, out + j * c->n[1]);

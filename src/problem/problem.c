@@ -1,4 +1,5 @@
 /* problem.c: the list of problems and the driver that makes a data set of any of them. */
+#include "problem/coarse.h"
 #include "problem/problem_impl.h"
 
 #include "base/comm.h"
@@ -9,9 +10,9 @@
 #include <string.h>
 
 static const problem *const list[] = {
-    &problem_darcy,      &problem_torus,    &problem_cavity,        &problem_heat, &problem_reaction,
-    &problem_lamination, &problem_ironloss, &problem_wells,         &problem_flow, &problem_waves,
-    &problem_elasticity, &problem_maxwell,  &problem_magnetostatics};
+    &problem_darcy,      &problem_torus,    &problem_cavity,         &problem_heat, &problem_reaction,
+    &problem_lamination, &problem_ironloss, &problem_wells,          &problem_flow, &problem_waves,
+    &problem_elasticity, &problem_maxwell,  &problem_magnetostatics, &problem_hts};
 enum { COUNT = sizeof list / sizeof *list };
 
 int problem_count(void) {
@@ -163,7 +164,7 @@ dkho_status problem_prepare(problem_state **out, const problem *p, const cx *c, 
   return p->prepare(out, c, seed);
 }
 
-static dkho_status check_resolution(const problem *p, const char *wanted) {
+dkho_status problem_check_resolution(const problem *p, const char *wanted) {
   static const char *const usual[] = {"smoke", "main", NULL};
   const char *const *known = p->resolutions ? p->resolutions : usual;
   char names[128] = "";
@@ -179,7 +180,7 @@ static dkho_status check_resolution(const problem *p, const char *wanted) {
 /* The proportions of the problem's own sizes; each part gets at least one sample. */
 static dkho_status split_sizes(const problem *p, const problem_request *r, int64_t size[DATA_SPLITS],
                                int64_t *samples) {
-  TRY(check_resolution(p, r->resolution));
+  TRY(problem_check_resolution(p, r->resolution));
   const int64_t *own = strcmp(r->resolution, "smoke") == 0 ? p->smoke_sizes : p->sizes;
   int64_t total = own[DATA_TRAIN] + own[DATA_VAL] + own[DATA_TEST];
   *samples = r->samples ? r->samples : total;
@@ -218,24 +219,29 @@ dkho_status problem_generate(const problem *p, const problem_request *r, const c
   int64_t size[DATA_SPLITS] = {0}, samples = 0;
   TRY(split_sizes(p, r, size, &samples));
   char params[2048];
-  snprintf(params, sizeof params, "{\"resolution\": \"%s\", \"samples\": %lld, \"notes\": \"%s\"}", r->resolution,
-           (long long)samples, p->notes);
+  int used = snprintf(params, sizeof params, "{\"resolution\": \"%s\", ", r->resolution);
+  if (r->coarse) used += snprintf(params + used, sizeof params - (size_t)used, "\"coarse\": \"%.40s\", ", r->coarse);
+  snprintf(params + used, sizeof params - (size_t)used, "\"samples\": %lld, \"notes\": \"%s\"}", (long long)samples,
+           p->notes);
   data_info info = {p->name, "dkho data", r->seed, params};
   comm *ranks = comm_world();
   dataset_writer *w = NULL;
   cx *c = NULL;
   problem_state *state = NULL;
+  coarse *low = NULL;
   pool *threads = NULL;
   dkho_status s = ranks->rank ? DKHO_OK : dataset_create(&w, path, r->force, &info);
   if (s == DKHO_OK) s = p->build(&c, r->resolution);
   if (s == DKHO_OK) s = pool_create(&threads, r->threads);
   if (s == DKHO_OK) s = problem_prepare(&state, p, c, r->seed);
-  if (s == DKHO_OK && ranks->rank == 0) s = begin_file(w, p, c, state);
+  if (s == DKHO_OK && r->coarse) s = coarse_create(&low, p, c, r->coarse, r->seed);
+  if (s == DKHO_OK && ranks->rank == 0) s = begin_file(w, low ? coarse_problem(low) : p, c, state);
   TRY_GOTO(comm_agree(ranks, s));
-  TRY_GOTO(problem_put_samples(w, p, c, state, r->seed, samples, threads));
+  TRY_GOTO(problem_put_samples(w, p, low, c, state, r->seed, samples, threads));
   s = comm_agree(ranks, ranks->rank ? DKHO_OK : end_file(&w, r, size));
 done:
   dataset_abort(w);
+  coarse_free(low);
   p->release(state);
   pool_free(threads);
   cx_free(c);

@@ -166,7 +166,7 @@ void problem_fill_holes(const cx *c, int holes, double *out);
 
 extern const problem problem_darcy, problem_torus, problem_cavity, problem_heat, problem_reaction, problem_lamination,
     problem_ironloss, problem_wells, problem_flow, problem_waves, problem_elasticity, problem_maxwell,
-    problem_magnetostatics;
+    problem_magnetostatics, problem_hts;
 int problem_count(void);
 const problem *problem_at(int i);
 const problem *problem_named(const char *name); /* NULL: there is none */
@@ -183,11 +183,14 @@ typedef struct problem_statics {
 dkho_status problem_statics_make(problem_statics *out, const problem *p, const cx *c, const problem_state *s);
 void problem_statics_free(problem_statics *t);
 
+/* Whether the problem's complex comes in this resolution; the text lists those it comes in. */
+dkho_status problem_check_resolution(const problem *p, const char *wanted);
 /* prepare() for a complex that may come from a file: one of another kind is refused. */
 dkho_status problem_prepare(problem_state **out, const problem *p, const cx *c, uint64_t seed);
 
 typedef struct problem_request {
   const char *resolution; /* "smoke" or "main" */
+  const char *coarse;     /* resolution of a coarser mesh whose solutions become inputs (coarse.h); NULL: none */
   int64_t samples;        /* 0: the problem's own number */
   uint64_t seed;
   int threads; /* ≤ 0: one per core */

@@ -2,10 +2,10 @@
 #ifndef PROBLEM_PROBLEM_IMPL_H
 #define PROBLEM_PROBLEM_IMPL_H
 
-#include "problem/problem.h"
+#include "problem/coarse.h"
 
-/* Draws, solves and appends samples 0 … samples-1, in parallel. */
-dkho_status problem_put_samples(dataset_writer *w, const problem *p, const cx *c, const problem_state *s, uint64_t seed,
-                                int64_t samples, pool *threads);
+/* Draws, solves and appends samples 0 … samples-1, in parallel; low: with what a coarser mesh knows, or NULL. */
+dkho_status problem_put_samples(dataset_writer *w, const problem *p, const coarse *low, const cx *c,
+                                const problem_state *s, uint64_t seed, int64_t samples, pool *threads);
 
 #endif

@@ -48,14 +48,17 @@ typedef struct redrawn {
   char why[200];
 } redrawn;
 
-static dkho_status make_sample(const problem *p, const problem_state *s, const varying *v, void *work, uint64_t seed,
-                               int64_t sample, double *const *one, redrawn *again) {
+/* below: what also solves it on a coarser mesh, or NULL. */
+static dkho_status make_sample(const problem *p, const problem_state *s, const varying *v, void *work,
+                               coarse_solver *below, uint64_t seed, int64_t sample, double *const *one,
+                               redrawn *again) {
   dkho_status st = DKHO_OK;
   for (again->times = 0; again->times < DRAWS; again->times++) {
     rng r = rng_open(seed, RNG_SAMPLE, (uint64_t)sample + ((uint64_t)again->times << DRAW_SHIFT));
     p->draw_one(s, work, &r, one);
     round_inputs(v, 1, one);
     st = p->solve_one(s, work, one);
+    if (st == DKHO_OK && below) st = coarse_solve(below, one);
     if (st != DKHO_E_NOCONV) break;
     snprintf(again->why, sizeof again->why, "%s", fail_text());
   }
@@ -78,7 +81,7 @@ dkho_status problem_group(const problem *p, const problem_state *s, const cx *c,
     double *one[PROBLEM_FIELDS_MAX];
     redrawn again;
     pick_sample(&v, block, k, one);
-    TRY(make_sample(p, s, &v, work, seed, first + k, one, &again));
+    TRY(make_sample(p, s, &v, work, NULL, seed, first + k, one, &again));
   }
   return DKHO_OK;
 }
@@ -120,6 +123,8 @@ typedef struct batch {
   void *out[PROBLEM_FIELDS_MAX];        /* floats, doubles for globals: ROUND samples */
   double *(*block)[PROBLEM_FIELDS_MAX]; /* per worker: PROBLEM_GROUP samples */
   void **work;                          /* per worker */
+  const coarse *low;                    /* NULL: none, */
+  coarse_solver **below;                /* nor any of these, per worker */
   redrawn *again;                       /* ROUND */
 } batch;
 
@@ -139,7 +144,8 @@ static dkho_status make_task(void *ctx, size_t task, int worker) {
   double **block = b->block[worker];
   int64_t at = (int64_t)task * b->per_task, left = b->samples - at;
   if (b->p->draw_one)
-    TRY(make_sample(b->p, b->s, &b->v, b->work[worker], b->seed, b->first + at, block, &b->again[at]));
+    TRY(make_sample(b->p, b->s, &b->v, b->work[worker], b->below[worker], b->seed, b->first + at, block,
+                    &b->again[at]));
   else
     TRY(make_group(b->p, b->s, &b->v, b->work[worker], b->seed, b->first + at, block));
   keep_samples(b, block, at, left < b->per_task ? left : b->per_task);
@@ -154,13 +160,15 @@ static void report_redrawn(const batch *b) {
 }
 
 static dkho_status open_batch(batch *b, arena *mem, int width) {
-  if (!ARENA_NEW(mem, b->work, width) || !ARENA_NEW(mem, b->block, width) || !ARENA_NEW(mem, b->again, ROUND))
+  if (!ARENA_NEW(mem, b->work, width) || !ARENA_NEW(mem, b->below, width) || !ARENA_NEW(mem, b->block, width) ||
+      !ARENA_NEW(mem, b->again, ROUND))
     return DKHO_E_MEMORY;
   for (int j = 0; j < b->v.count; j++) {
     size_t size = b->v.field[j]->role == DATA_GLOBAL ? sizeof(double) : sizeof(float);
     if (!(b->out[j] = arena_take(mem, ROUND * b->v.entries[j], size))) return DKHO_E_MEMORY;
   }
   for (int i = 0; i < width; i++) TRY(problem_room(b->p, b->s, b->c, mem, b->block[i], &b->work[i]));
+  for (int i = 0; b->low && i < width; i++) TRY(coarse_open(&b->below[i], b->low));
   return DKHO_OK;
 }
 
@@ -204,14 +212,16 @@ static dkho_status run_rounds(batch *b, dataset_writer *w, int64_t samples, pool
   return DKHO_OK;
 }
 
-dkho_status problem_put_samples(dataset_writer *w, const problem *p, const cx *c, const problem_state *s, uint64_t seed,
-                                int64_t samples, pool *threads) {
-  batch b = {.p = p, .s = s, .c = c, .seed = seed, .per_task = p->draw_one ? 1 : PROBLEM_GROUP};
+dkho_status problem_put_samples(dataset_writer *w, const problem *p, const coarse *low, const cx *c,
+                                const problem_state *s, uint64_t seed, int64_t samples, pool *threads) {
+  if (low) p = coarse_problem(low);
+  batch b = {.p = p, .low = low, .s = s, .c = c, .seed = seed, .per_task = p->draw_one ? 1 : PROBLEM_GROUP};
   arena mem = {0};
   int width = pool_width(threads);
   b.v = list_varying(p, c);
   dkho_status st = comm_agree(comm_world(), open_batch(&b, &mem, width));
   if (st == DKHO_OK) st = run_rounds(&b, w, samples, threads);
+  for (int i = 0; b.below && i < width; i++) coarse_close(b.below[i]);
   for (int i = 0; b.work && i < width; i++) problem_leave(p, b.work[i]);
   arena_free(&mem);
   return st;

@@ -1,6 +1,8 @@
 /* config.c: options to configuration to JSON and back. */
 #include "run/config.h"
 
+#include "run/begin.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -14,21 +16,27 @@ static dkho_status range_error(const char *name, double found, const char *expec
 }
 
 /* The texts that set options: those of the caller, then the short forms. */
-static dkho_status choose_model(operator_request *out, const data_recipe *recipe, const dkho_train_options *o) {
+static dkho_status choose_model(operator_request *out, const data_recipe *recipe, const dkho_train_options *o,
+                                const operator_request *from) {
   const model_type *m;
   const char *list[OPTIONS_MAX * 2 + 2] = {0};
   char variant[OPTION_TEXT_MAX + 16];
   int count = 0;
-  TRY(model_find(o->model ? o->model : "dkho", &m));
+  TRY(model_find(o->model ? o->model : from ? from->setup.m->name : "dkho", &m));
+  if (from && m != from->setup.m)
+    return fail(DKHO_E_INPUT, "model: found %s, but the model to begin with is %s", m->name, from->setup.m->name);
   for (; o->options && o->options[count]; count++) {
     if (count == OPTIONS_MAX * 2) return fail(DKHO_E_INPUT, "more than %d options are given", count);
     list[count] = o->options[count];
   }
   if (o->variant) {
     snprintf(variant, sizeof variant, "variant=%.60s", o->variant);
-    list[count] = variant;
+    list[count++] = variant;
   }
-  return model_choose(&out->setup, m, o->size, recipe->options, list);
+  if (!from || o->size) return model_choose(&out->setup, m, o->size, recipe->options, list);
+  out->setup = from->setup; /* in place of defaults, size and recipe */
+  for (int i = 0; i < count; i++) TRY(options_assign(m->name, m->option, out->setup.option, list[i]));
+  return DKHO_OK;
 }
 
 /* A variant that leaves out what the target does not have anyway would be the full model under another name. */
@@ -42,14 +50,16 @@ static dkho_status check_variant(const operator_request *r, const data_recipe *r
               recipe->target ? recipe->target : "");
 }
 
-dkho_status config_model(operator_request *out, const data_recipe *recipe, const dkho_train_options *o) {
-  *out = (operator_request){
-      .seed = o->seed, .modes = o->modes >= 0 ? o->modes : recipe->modes, .harmonic = recipe->harmonic};
+dkho_status config_model(operator_request *out, const data_recipe *recipe, const dkho_train_options *o,
+                         const operator_request *from) {
+  int modes = from ? from->modes : recipe->modes;
+  *out = (operator_request){.seed = o->seed, .modes = o->modes >= 0 ? o->modes : modes, .harmonic = recipe->harmonic};
   if (out->modes < 1 || out->modes > DATA_CHANNELS_MAX) return range_error("modes", out->modes, "1 … 4096");
-  TRY(choose_model(out, recipe, o));
+  TRY(choose_model(out, recipe, o, from));
   out->setup.loss_eps = sqrt(recipe->loss_eps); /* the recipe's floor is that of Σy² */
+  if (from) out->setup.metric = from->setup.metric;
   if (o->metric) TRY(dec_metric_parse(o->metric, &out->setup.metric));
-  out->profile = out->setup.m->profile;
+  out->profile = from ? from->profile : out->setup.m->profile;
   if (o->profile) TRY(feat_profile_parse(o->profile, &out->profile));
   return check_variant(out, recipe);
 }
@@ -84,6 +94,17 @@ static dkho_status check_numbers(const run_config *c) {
   return DKHO_OK;
 }
 
+/* The model to begin with, remembered by its path and its hash: how it was asked for. */
+static dkho_status read_from(run_config *c, const char *path, operator_request *from) {
+  st_file *f = NULL;
+  TRY(begin_open(&f, path));
+  dkho_status s = operator_asked(f, from);
+  st_hash(f, c->from_hash);
+  if (s == DKHO_OK && !(c->from = arena_strdup(&c->mem, st_path(f)))) s = DKHO_E_MEMORY;
+  st_close(f);
+  return s;
+}
+
 dkho_status config_resolve(run_config *c, const dataset *d, const char *path, const dkho_train_options *o) {
   *c = (run_config){0};
   int field;
@@ -92,8 +113,10 @@ dkho_status config_resolve(run_config *c, const dataset *d, const char *path, co
   const data_recipe *recipe = dataset_recipe(d, f->name);
   if (!recipe) recipe = &generic_recipe;
   dkho_train_options chosen = *o;
-  if (!o->model) chosen.model = default_model(d, o);
-  TRY(config_model(&c->request, recipe, &chosen));
+  operator_request from;
+  if (o->from_model) TRY(read_from(c, o->from_model, &from));
+  if (!o->model && !o->from_model) chosen.model = default_model(d, o);
+  TRY(config_model(&c->request, recipe, &chosen, o->from_model ? &from : NULL));
   c->request.target = field;
   c->target = arena_strdup(&c->mem, f->name);
   c->metrics = arena_strdup(&c->mem, recipe->metrics);
@@ -221,7 +244,7 @@ static const struct {
                           [TEXT_OPTIMIZER] = {"optimizer", "adamw"},
                           [TEXT_SCHEDULE] = {"schedule", "cosine"}};
 static const char model_key[] = "model", options_key[] = "options", skip_key[] = "skip_nonfinite",
-                  board_key[] = "tensorboard";
+                  board_key[] = "tensorboard", from_key[] = "from", from_hash_key[] = "from_hash";
 
 static json_t *number_json(const run_config *c, const number_key *k) {
   const void *at = (const char *)c + k->at;
@@ -245,6 +268,8 @@ dkho_status config_write(const run_config *c, const char *path, int force) {
   for (int i = 0; j && i < NUMBER_KEYS; i++)
     json_object_set_new(j, number_keys[i].key, number_json(c, &number_keys[i]));
   if (j && c->tensorboard) json_object_set_new(j, board_key, json_true());
+  if (j && c->from) json_object_set_new(j, from_key, json_string(c->from));
+  if (j && c->from) json_object_set_new(j, from_hash_key, json_string(c->from_hash));
   return config_save_json(j, path, force);
 }
 
@@ -289,7 +314,18 @@ static dkho_status read_model(run_config *c, json_t *j, const char *path) {
   TRY(spec_text(j, path, model_key, "dkho", &c->mem, &name));
   TRY(model_find(name, &m));
   TRY(model_choose(&c->request.setup, m, NULL, NULL, NULL));
+  options_defaults(m->option, c->request.setup.option); /* as read_config of operator.c */
   return options_read(path, m->option, c->request.setup.option, options ? options : j);
+}
+
+/* Runs that began with fresh weights have neither key. */
+static dkho_status read_from_keys(run_config *c, json_t *j, const char *path) {
+  const char *hash;
+  if (!json_object_get(j, from_key)) return DKHO_OK;
+  TRY(spec_text(j, path, from_key, NULL, &c->mem, &c->from));
+  TRY(spec_text(j, path, from_hash_key, NULL, &c->mem, &hash));
+  snprintf(c->from_hash, sizeof c->from_hash, "%s", hash);
+  return DKHO_OK;
 }
 
 /* Refuses data whose hash is not that of the run. Texts are copied into c->mem. */
@@ -316,6 +352,7 @@ dkho_status config_read(run_config *c, const char *path, const dataset *d) {
   TRY(config_load_json(path, &j));
   dkho_status s = read_model(c, j, path);
   if (s == DKHO_OK) s = read_texts(c, j, path, d);
+  if (s == DKHO_OK) s = read_from_keys(c, j, path);
   if (s == DKHO_OK) s = read_numbers(c, j, path);
   json_decref(j);
   if (s != DKHO_OK) config_free(c);

@@ -10,7 +10,8 @@ typedef struct run_config {
   const char *target;  /* name of the field */
   const char *metrics; /* list by which it is judged */
   const char *data;    /* path of the data set */
-  char data_hash[33];
+  const char *from;    /* path of the model that training begins with, NULL: none */
+  char data_hash[33], from_hash[33];
   int64_t epochs, batch, warmup, train_samples;
   double lr, weight_decay, clip, ema;
   optim_kind optimizer;
@@ -22,8 +23,10 @@ typedef struct run_config {
 
 /* Options and the recipe of the target make a configuration; says which option is wrong and what it may be. */
 dkho_status config_resolve(run_config *out, const dataset *d, const char *path, const dkho_train_options *o);
-/* The part that needs no data: the model a benchmark's recipe and these options give, but for the target field. */
-dkho_status config_model(operator_request *out, const data_recipe *recipe, const dkho_train_options *o);
+/* The part that needs no data: the model a benchmark's recipe and these options give, but for the target field. from: the request of the
+ * model that training begins with, which then stands for what the options leave open, or NULL. */
+dkho_status config_model(operator_request *out, const data_recipe *recipe, const dkho_train_options *o,
+                         const operator_request *from);
 dkho_status config_write(const run_config *c, const char *path, int force);
 dkho_status config_read(run_config *out, const char *path, const dataset *d);
 /* What judging needs to know of a model that comes without its run: target, metrics, and how many samples trained it. */

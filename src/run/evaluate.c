@@ -4,12 +4,13 @@
 #include "base/clock.h"
 #include "base/finite.h"
 #include "base/report.h"
+#include "mesh/exchange.h"
 #include "run/samples.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 64 };
+enum { CHUNK = 64, CHUNK_FLOATS = 1 << 26 }; /* samples at a time; fewer when their fields are longer than this */
 
 static const data_field *target_of(const evaluator *j) {
   return &j->o->spec.field[j->o->target];
@@ -27,8 +28,10 @@ dkho_status evaluator_create(evaluator **out, const neural_operator *o, const da
   j->o = o, j->d = d, j->threads = threads;
   for (int i = 0; i < o->complexes; i++)
     if (target_extent(j, i) > j->widest) j->widest = target_extent(j, i);
+  j->most = j->widest ? CHUNK_FLOATS / j->widest : CHUNK;
+  j->most = j->most > CHUNK ? CHUNK : j->most < 1 ? 1 : j->most;
   dkho_status s = runner_create(&j->run, o, ENGINE_PREDICT, threads);
-  if (s == DKHO_OK && !ARENA_NEW(&j->mem, j->chunk, CHUNK * j->widest)) s = DKHO_E_MEMORY;
+  if (s == DKHO_OK && !ARENA_NEW(&j->mem, j->chunk, j->most * j->widest)) s = DKHO_E_MEMORY;
   if (s == DKHO_OK)
     *out = j;
   else
@@ -43,10 +46,10 @@ void evaluator_free(evaluator *j) {
   mem_free(j);
 }
 
-/* The longest run of samples from `from` on that lies on one complex, at most CHUNK. */
+/* The longest run of samples from `from` on that lies on one complex, at most a chunk. */
 static int64_t run_length(const evaluator *j, int64_t from, int64_t count, const int64_t *sample, int *complex) {
   int64_t row, n = 0;
-  for (int here; from + n < count && n < CHUNK; n++) {
+  for (int here; from + n < count && n < j->most; n++) {
     dataset_locate(j->d, sample[from + n], &here, &row);
     if (n && here != *complex) break;
     *complex = here;
@@ -62,9 +65,14 @@ static dkho_status check_chunk(const evaluator *j, int complex, int64_t count, c
                          target_of(j)->name, (long long)sample[bad / each], (long long)(bad % each));
 }
 
+/* What all ranks that have a mesh together think of it. */
+static dkho_status agreed_by_parts(const evaluator *j, dkho_status s) {
+  return j->o->share ? comm_agree(j->o->share->ranks, s) : s;
+}
+
 dkho_status evaluator_predict(evaluator *j, const real *weights, int64_t count, const int64_t *sample,
                               const char *label, prediction_sink take, void *ctx) {
-  TRY(dataset_prove(j->d, -1, count, sample));
+  TRY(agreed_by_parts(j, dataset_prove(j->d, -1, count, sample)));
   runner_bind(j->run, weights);
   for (int64_t at = 0, n; at < count; at += n) {
     int complex = 0;
@@ -73,7 +81,7 @@ dkho_status evaluator_predict(evaluator *j, const real *weights, int64_t count, 
     runner_batch b = samples_batch(&list, complex, n);
     TRY(runner_predict(j->run, &b));
     TRY(check_chunk(j, complex, n, sample + at));
-    TRY(take(ctx, complex, n, sample + at, j->chunk));
+    TRY(agreed_by_parts(j, take(ctx, complex, n, sample + at, j->chunk)));
     if (label) report_progress(label, (uint64_t)(at + n), (uint64_t)count, NULL);
   }
   return DKHO_OK;
@@ -98,8 +106,10 @@ static dkho_status gather_rows(const evaluator *j, int64_t count, int64_t each, 
   return s;
 }
 
+/* By all ranks: by those of the same place in every group, then within the groups. */
 static dkho_status agreed(const evaluator *j, dkho_status s) {
-  return j->ranks ? comm_agree(j->ranks, s) : s;
+  if (j->ranks) s = comm_agree(j->ranks, s);
+  return agreed_by_parts(j, s);
 }
 
 /* Errors by sample, -1 where there is none. */
@@ -139,31 +149,41 @@ dkho_status evaluator_rel_l2(evaluator *j, const real *weights, int64_t count, c
 
 /* ---- all metrics ---- */
 
-/* A scorer, and the time it has taken. */
+/* A scorer, and the time it has taken. Of ranks that have a mesh together the first one judges. */
 typedef struct timed {
   scorer *scores;
   double seconds;
+  int judges;
 } timed;
 
 static dkho_status timed_take(void *ctx, int complex, int64_t count, const int64_t *sample, const float *prediction) {
   timed *t = ctx;
   double start = clock_now();
+  if (!t->judges) return DKHO_OK;
   TRY(scorer_take(t->scores, complex, count, sample, prediction));
   t->seconds += clock_now() - start;
   return DKHO_OK;
 }
 
+/* The values of all samples to all ranks: from one judge to the others, then from each to those that have its meshes with it. */
+static dkho_status gather_values(const evaluator *j, int64_t count, const timed *t) {
+  int64_t each = metrics_count(scorer_metrics(t->scores));
+  double *rows = scorer_values(t->scores);
+  if (t->judges) TRY(gather_rows(j, count, each, rows));
+  return j->o->share ? comm_broadcast(j->o->share->ranks, 0, rows, (size_t)(count * each) * sizeof *rows) : DKHO_OK;
+}
+
 dkho_status evaluator_metrics(evaluator *j, const real *weights, const char *list, int64_t count, const int64_t *sample,
                               score_result *out, double seconds[2]) {
-  timed t = {0};
+  timed t = {.judges = !j->o->share || j->o->share->ranks->rank == 0};
   int64_t first, own = own_samples(j, count, &first);
-  dkho_status s = scorer_create(&t.scores, j->d, j->o->target, list, count, j->threads);
+  dkho_status s = agreed(j, scorer_create(&t.scores, j->d, j->o->target, list, count, j->threads));
   if (s == DKHO_OK) scorer_skip(t.scores, first);
   double start = clock_now();
   if (s == DKHO_OK) s = evaluator_predict(j, weights, own, sample + first, "evaluating", timed_take, &t);
   if (seconds) seconds[0] = clock_now() - start - t.seconds, seconds[1] = t.seconds;
   s = agreed(j, s);
-  if (s == DKHO_OK) s = gather_rows(j, count, metrics_count(scorer_metrics(t.scores)), scorer_values(t.scores));
+  if (s == DKHO_OK) s = gather_values(j, count, &t);
   if (s == DKHO_OK) scorer_skip(t.scores, count);
   if (s == DKHO_OK) s = scorer_result(t.scores, out);
   scorer_free(t.scores);

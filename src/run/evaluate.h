@@ -11,9 +11,11 @@ typedef struct evaluator {
   const dataset *d;
   pool *threads; /* borrowed, NULL: this thread */
   comm *
-      ranks; /* set by a caller whose ranks all make the same calls: they share the samples of rel_l2 and metrics; NULL: no sharing */
+      ranks; /* set by a caller whose ranks all make the same calls: they share the samples of rel_l2 and metrics; NULL: no sharing.
+                     * Where ranks have the operator's mesh in parts, they make all calls together, and the first one judges */
   runner *run;
-  float *chunk; /* predictions of a chunk of samples */
+  float *chunk; /* predictions of a chunk of samples, */
+  int64_t most; /* at most so many */
   int64_t widest;
   arena mem;
 } evaluator;

@@ -222,27 +222,63 @@ dkho_status operator_pack(const neural_operator *o, const char *training, const 
   return s;
 }
 
-/* Reads the "dkho.model" object into the operator. Files of version 0.1.0 hold the options beside the rest. */
-static dkho_status read_config(neural_operator *o, json_t *j) {
+/* The file's name before what is wrong with it, once. */
+static dkho_status name_file(dkho_status s, const char *path) {
+  return strncmp(fail_text(), path, strlen(path)) == 0 ? s : fail_prefix(s, "%s", path);
+}
+
+/* Reads the "dkho.model" object; the name of the target is taken from mem. */
+static dkho_status read_request(json_t *j, arena *mem, operator_request *r, const char **target) {
   static const char *const where = "dkho.model";
-  const char *name, *target, *metric, *profile;
+  const char *name, *metric, *profile;
   const model_type *m;
   int64_t modes, beta;
-  TRY(spec_text(j, where, "model", NULL, &o->mem, &name));
+  TRY(spec_text(j, where, "model", NULL, mem, &name));
   TRY(model_find(name, &m));
-  TRY(model_choose(&o->setup, m, NULL, NULL, NULL));
+  TRY(model_choose(&r->setup, m, NULL, NULL, NULL));
+  options_defaults(m->option, r->setup.option); /* what a file does not name is as it was before there was a choice */
   json_t *options = json_object_get(j, "options");
-  TRY(options_read(where, m->option, o->setup.option, options ? options : j));
-  TRY(spec_text(j, where, "target", NULL, &o->mem, &target));
-  TRY(spec_text(j, where, "metric", NULL, &o->mem, &metric));
-  TRY(spec_text(j, where, "profile", NULL, &o->mem, &profile));
+  TRY(options_read(where, m->option, r->setup.option, options ? options : j));
+  TRY(spec_text(j, where, "target", NULL, mem, target));
+  TRY(spec_text(j, where, "metric", NULL, mem, &metric));
+  TRY(spec_text(j, where, "profile", NULL, mem, &profile));
   TRY(spec_int(j, where, "modes", NULL, 1, DATA_CHANNELS_MAX, &modes));
   TRY(spec_int(j, where, "harmonic", NULL, 0, 1 << 20, &beta));
-  TRY(spec_number(j, where, "loss_eps", NULL, &o->setup.loss_eps));
-  TRY(dec_metric_parse(metric, &o->setup.metric));
-  TRY(feat_profile_parse(profile, &o->profile));
-  o->modes = (int)modes;
-  o->harmonic = beta > 0;
+  TRY(spec_number(j, where, "loss_eps", NULL, &r->setup.loss_eps));
+  TRY(dec_metric_parse(metric, &r->setup.metric));
+  TRY(feat_profile_parse(profile, &r->profile));
+  r->modes = (int)modes;
+  r->harmonic = beta > 0;
+  return DKHO_OK;
+}
+
+static dkho_status read_model_text(const st_file *f, arena *mem, operator_request *r, const char **target) {
+  json_error_t error;
+  const char *text;
+  TRY(st_need_meta(f, "dkho.model", &text));
+  json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+  if (!j) return fail(DKHO_E_FORMAT, "dkho.model: %s", error.text);
+  dkho_status s =
+      json_is_object(j) ? read_request(j, mem, r, target) : fail(DKHO_E_FORMAT, "dkho.model: not a JSON object");
+  json_decref(j);
+  return s;
+}
+
+dkho_status operator_asked(const st_file *f, operator_request *out) {
+  arena mem = {0};
+  const char *target;
+  *out = (operator_request){0};
+  dkho_status s = read_model_text(f, &mem, out, &target);
+  arena_free(&mem);
+  return s == DKHO_OK ? s : name_file(s, st_path(f));
+}
+
+/* What the model file says of the operator. */
+static dkho_status read_config(neural_operator *o) {
+  operator_request r = {0};
+  const char *target;
+  TRY(read_model_text(o->source, &o->mem, &r, &target));
+  o->setup = r.setup, o->profile = r.profile, o->modes = r.modes, o->harmonic = r.harmonic;
   for (o->target = 0; o->target < o->spec.fields; o->target++)
     if (strcmp(o->spec.field[o->target].name, target) == 0 && o->spec.field[o->target].role == DATA_TARGET)
       return DKHO_OK;
@@ -267,26 +303,16 @@ static dkho_status rebuild(neural_operator *o, packed_maker maker, const char *t
   return DKHO_OK;
 }
 
-static dkho_status read_model_text(neural_operator *o, const char *text) {
-  json_error_t error;
-  json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-  if (!j) return fail(DKHO_E_FORMAT, "dkho.model: %s", error.text);
-  dkho_status s = json_is_object(j) ? read_config(o, j) : fail(DKHO_E_FORMAT, "dkho.model: not a JSON object");
-  json_decref(j);
-  return s;
-}
-
 /* Fills an operator from its model file. maker makes what a packed file leaves out. The parameters follow from options and descriptors; the
  * weights in the file have to fit them. */
 static dkho_status load_model(neural_operator *o, packed_maker maker) {
-  const char *kind, *text, *training;
+  const char *kind, *training;
   int dim;
   TRY(st_need_meta(o->source, "dkho.kind", &kind));
   if (strcmp(kind, "model") != 0) return fail(DKHO_E_FORMAT, "is a %s, not a model", kind);
-  TRY(st_need_meta(o->source, "dkho.model", &text));
   TRY(st_need_meta(o->source, "dkho.training", &training));
   if (!(o->training = arena_strdup(&o->mem, training))) return DKHO_E_MEMORY;
-  TRY(read_model_text(o, text));
+  TRY(read_config(o));
   const char *topology = st_meta(o->source, "dkho.topology");
   if (topology) TRY(rebuild(o, maker, topology));
   o->complexes = o->spec.complexes;
@@ -294,11 +320,6 @@ static dkho_status load_model(neural_operator *o, packed_maker maker) {
   TRY(spec_check(&o->spec, dim));
   TRY(build_model(o, dim, o->source));
   return state_read(o->source, o->p, "w/", o->value);
-}
-
-/* The file's name before what is wrong with it, once. */
-static dkho_status name_file(dkho_status s, const char *path) {
-  return strncmp(fail_text(), path, strlen(path)) == 0 ? s : fail_prefix(s, "%s", path);
 }
 
 dkho_status operator_load(neural_operator **out, const char *path, packed_maker maker) {

@@ -72,6 +72,8 @@ void operator_free(neural_operator *o);
 dkho_status operator_save(const neural_operator *o, const real *weights, const char *path, int force);
 /* A packed file of an operator on one complex, which was loaded from a self-contained one. training: its JSON object. */
 dkho_status operator_pack(const neural_operator *o, const char *training, const char *path, int force);
+/* How the operator of a model file was asked for, but for its target field and seed. Files of version 0.1.0 hold the options beside the rest. */
+dkho_status operator_asked(const st_file *f, operator_request *out);
 /* Refuses a data set whose complexes or fields are not the operator's. */
 dkho_status operator_matches(const neural_operator *o, const dataset *d);
 

@@ -14,7 +14,8 @@ enum { CHUNK = 32 };
 
 typedef struct comparison {
   const dataset *d;
-  int target, start; /* fields; start: the state at the start, -1: none */
+  int target, start,
+      coarse; /* fields; start: the state at the start, coarse: the solution on a coarser mesh; -1: none */
   const char *list;
   double turn; /* radians about the z axis that the flow carries the state at the start, 0: not known */
   pool *threads;
@@ -53,6 +54,9 @@ static void predict_mean(const comparison *h, int64_t sample, int64_t n, float *
 }
 static void predict_start(const comparison *h, int64_t sample, int64_t n, float *out) {
   memcpy(out, dataset_value(h->d, h->start, sample), (size_t)n * sizeof *out);
+}
+static void predict_coarse(const comparison *h, int64_t sample, int64_t n, float *out) {
+  memcpy(out, dataset_value(h->d, h->coarse, sample), (size_t)n * sizeof *out);
 }
 static void predict_rotated(const comparison *h, int64_t sample, int64_t n, float *out) {
   (void)n;
@@ -169,11 +173,11 @@ static dkho_status find_mean(comparison *h) {
   return DKHO_OK;
 }
 
-/* The input of the target's shape named like it with a 0 behind. */
-static int find_start(const comparison *h) {
+/* The input of the target's shape whose name is the target's between these. */
+static int find_input_like(const comparison *h, const char *before, const char *behind) {
   const data_field *all = dataset_field(h->d), *f = &all[h->target];
-  char name[DATA_NAME_MAX + 2];
-  snprintf(name, sizeof name, "%s0", f->name);
+  char name[DATA_NAME_MAX + 16];
+  snprintf(name, sizeof name, "%s%s%s", before, f->name, behind);
   int i = dataset_find(h->d, name);
   return i >= 0 && all[i].role == DATA_INPUT && all[i].degree == f->degree && all[i].channels == f->channels ? i : -1;
 }
@@ -197,6 +201,7 @@ static dkho_status all_rows(comparison *h) {
     TRY(rotation_create(&h->turned, dataset_cx(h->d, 0), h->turn));
     TRY(score_predictor(h, "rotated", what, predict_rotated));
   }
+  if (h->coarse >= 0) TRY(score_predictor(h, "coarse", "the solution on the coarser mesh", predict_coarse));
   int64_t vals;
   dataset_split(h->d, DATA_VAL, &vals);
   return one && h->trains > 1 && vals ? score_ridge(h) : DKHO_OK;
@@ -208,7 +213,8 @@ dkho_status reference_rows(const dataset *d, int target, const char *list, int64
   h.train = dataset_split(d, DATA_TRAIN, &h.trains);
   h.sample = dataset_split(d, split, &h.samples);
   if (train_samples > 0 && train_samples < h.trains) h.trains = train_samples;
-  h.start = find_start(&h);
+  h.start = find_input_like(&h, "", "0");
+  h.coarse = find_input_like(&h, "coarse_", "");
   *out = (references){0};
   if (!h.samples) return fail(DKHO_E_INPUT, "split '%s' has no samples", data_split_name(split));
   TRY(dataset_prove(d, target, h.trains, h.train));

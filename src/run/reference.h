@@ -5,7 +5,7 @@
 
 #include "run/score.h"
 
-enum { REFERENCE_ROWS = 8 };
+enum { REFERENCE_ROWS = 9 };
 
 typedef struct reference_row {
   const char *name;
@@ -26,6 +26,7 @@ typedef struct references {
  *   mean     the mean of the training targets                                   (one complex)
  *   copy     the input field whose name is the target's with a 0 behind it: the state at the start of an evolution
  *   rotated  that state carried round the z axis by `turn` radians: the exact flow of a problem that says so, without diffusion
+ *   coarse   the input field named "coarse_" and the target: the solution on a coarser mesh
  *   ridge, quadratic, kernel   regressions from all inputs (run/ridge.h), chosen on validation (one complex)
  *   pca-net  a network between principal components (run/pcanet.h), on the same terms
  * train_samples > 0: only the first so many of the training split. turn 0: no flow is known.

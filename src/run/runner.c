@@ -236,10 +236,10 @@ static dkho_status choose_path(runner *r) {
     return fail(DKHO_E_INPUT, "DKHO_ENGINE: found '%.40s', expected fused or tape", name);
   r->path = path && !tape_wanted && path->serves(&r->o->setup, r->at.v->f) ? path : NULL;
   if (r->path && r->at.v->known.count && !path->imposes) r->path = NULL;
-  if (r->o->share && !(r->path && path->shares && path->shares(&r->o->setup)))
+  if (r->o->share && !(r->path && path->shares))
     return fail(DKHO_E_INPUT,
-                "parts: %s does not run on a mesh in parts with these options; dkho does, without exchange and "
-                "spectral, by its fused kernels",
+                "parts: %s does not run on a mesh in parts with these options; dkho and dkho-x do, by their fused "
+                "kernels",
                 r->o->setup.m->name);
   return DKHO_OK;
 }

@@ -60,8 +60,8 @@ static int64_t complexes_of(trainer *t, int64_t at, int64_t count) {
 /* Several complexes: the samples of one go together, on one rank; complexes, in ascending order, are the leaves of the sum. */
 static dkho_status add_complexes(trainer *t, int64_t at, int64_t count, int64_t leaves) {
   const sum_piece piece = {t->part, t->o->p->size, t->o->p->size};
-  int64_t leaf = 0, first = sum_tree_first(leaves, t->groups->size, t->groups->rank),
-          end = sum_tree_first(leaves, t->groups->size, t->groups->rank + 1);
+  int64_t leaf = 0, first = sum_tree_first(leaves, t->in.samples->size, t->in.samples->rank),
+          end = sum_tree_first(leaves, t->in.samples->size, t->in.samples->rank + 1);
   for (int complex = 0, next; complex >= 0; complex = next) {
     int64_t n = collect_samples(t, at, count, complex, &next);
     if (!n || leaf++ < first || leaf > end) continue;
@@ -80,9 +80,9 @@ static dkho_status batch_gradient(trainer *t, int64_t at, double *mean) {
   real *total;
   memset(t->gradient, 0, (size_t)size * sizeof *t->gradient);
   if (t->o->complexes == 1)
-    return complex_gradient(t, 0, collect_samples(t, at, count, 0, &next), count, t->groups, mean, t->gradient);
+    return complex_gradient(t, 0, collect_samples(t, at, count, 0, &next), count, t->in.samples, mean, t->gradient);
   int64_t leaves = complexes_of(t, at, count);
-  sum_tree_open(t->sum, t->groups, leaves);
+  sum_tree_open(t->sum, t->in.samples, leaves);
   TRY(sum_tree_total(t->sum, add_complexes(t, at, count, leaves), &total, mean));
   memcpy(t->gradient, total, (size_t)size * sizeof *t->gradient);
   return DKHO_OK;
@@ -93,8 +93,8 @@ static void announce(const trainer *t, int64_t at) {
   if (at >= t->trains) return;
   int64_t count = batch_at(t, at), first = 0, end = count;
   if (t->o->complexes == 1)
-    first = sum_tree_first(count, t->groups->size, t->groups->rank),
-    end = sum_tree_first(count, t->groups->size, t->groups->rank + 1);
+    first = sum_tree_first(count, t->in.samples->size, t->in.samples->rank),
+    end = sum_tree_first(count, t->in.samples->size, t->in.samples->rank + 1);
   for (int64_t i = at + first; i < at + end; i++) dataset_prefetch(t->d, t->o->target, t->train[t->order[i]]);
 }
 
@@ -136,8 +136,14 @@ static dkho_status pause_if_asked(trainer *t) {
   if (t->host->stop && t->host->stop(t->host->stop_user))
     return fail(DKHO_E_STOPPED, "%s: stopped in epoch %lld after step %lld; the checkpoint is written", t->dir,
                 (long long)t->epoch + 1, (long long)t->step);
-  if (train_leads(t) && clock_now() - t->saved > t->host->checkpoint_seconds) return train_save(t);
   return DKHO_OK;
+}
+
+/* By the clock of the first rank. */
+static dkho_status save_when_due(trainer *t) {
+  int32_t due = clock_now() - t->saved > t->host->checkpoint_seconds;
+  TRY(comm_broadcast(t->ranks, 0, &due, sizeof due));
+  return due ? train_save(t) : DKHO_OK;
 }
 
 /* A step, and what all ranks then think of it. One that was asked to stop is enough. */
@@ -146,10 +152,11 @@ static dkho_status agree_step(trainer *t) {
   if (s == DKHO_OK) show(t);
   if (s == DKHO_OK) s = pause_if_asked(t);
   s = comm_agree(t->ranks, s);
+  if (s == DKHO_OK) return save_when_due(t);
   if (s != DKHO_E_STOPPED) return s;
   char text[1024];
   snprintf(text, sizeof text, "%s", fail_text());
-  TRY(comm_agree(t->ranks, train_leads(t) ? train_save(t) : DKHO_OK));
+  TRY(train_save(t));
   return fail(DKHO_E_STOPPED, "%s", text);
 }
 
@@ -181,7 +188,8 @@ static dkho_status end_epoch(trainer *t) {
     t->best_epoch = t->epoch;
     if (train_leads(t)) s = operator_save(t->o, selected(t), train_path(t, "best.st", path), 1);
   }
-  if (s == DKHO_OK && train_leads(t)) s = train_save(t);
+  s = comm_agree(t->ranks, s);
+  if (s == DKHO_OK) s = train_save(t);
   if (s == DKHO_OK && train_leads(t)) s = train_write_history(t);
   return comm_agree(t->ranks, s);
 }
@@ -200,6 +208,9 @@ static dkho_status open_run(trainer *t, int resume) {
     s = train_load(t);
   else if (train_leads(t))
     s = train_write_config(t);
+  s = comm_agree(t->ranks, s);
+  if (s == DKHO_OK && !resume && t->cfg->from)
+    s = train_save(t); /* from here on nobody needs the model that gave the weights */
   if (s == DKHO_OK && t->epoch > 0 && train_leads(t))
     s = train_write_history(t); /* a kill may have cut off the last row */
   if (s == DKHO_OK && train_leads(t)) s = train_write_manifest(t);
@@ -208,10 +219,9 @@ static dkho_status open_run(trainer *t, int resume) {
 
 static dkho_status go(const dataset *d, const run_config *cfg, const char *run, const train_host *host, int resume) {
   trainer t = {.d = d, .cfg = cfg, .host = host, .dir = run, .best = NAN, .ranks = comm_world()};
-  t.groups = t.ranks;
   t.started = t.saved = clock_now();
   dkho_status s = comm_agree(t.ranks, resume && train_leads(&t) ? train_own(&t) : DKHO_OK);
-  if (s == DKHO_OK) s = train_form_groups(&t);
+  if (s == DKHO_OK) s = groups_form(&t.in, t.ranks, host->parts);
   if (s == DKHO_OK) s = comm_agree(t.ranks, train_prepare(&t));
   if (s == DKHO_OK) s = train_same_everywhere(&t);
   if (s == DKHO_OK) s = open_run(&t, resume);

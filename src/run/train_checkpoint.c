@@ -1,4 +1,5 @@
-/* train_checkpoint.c: last.st, written after every epoch and every few minutes, and read again. */
+/* train_checkpoint.c: last.st, written after every epoch and every few minutes, and read again. All ranks hold what it holds: each puts a
+ * share of its bytes in place, and when every share is durable the first rank renames the file. */
 #include "run/train_impl.h"
 
 #include "base/clock.h"
@@ -7,6 +8,7 @@
 #include "version.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static dkho_status declare_checkpoint(const trainer *t, st_writer *w) {
@@ -23,9 +25,9 @@ static dkho_status declare_checkpoint(const trainer *t, st_writer *w) {
   return state_declare_optim(w, t->opt);
 }
 
-static dkho_status write_checkpoint(const trainer *t, st_writer *w) {
+static dkho_status write_checkpoint(const trainer *t, st_writer *w, double seconds) {
   int64_t counters[3] = {t->epoch, t->step, t->best_epoch};
-  double numbers[3] = {t->best, t->loss_sum, t->seconds + clock_now() - t->started};
+  double numbers[3] = {t->best, t->loss_sum, seconds};
   TRY(st_write(w, counters, sizeof counters));
   TRY(st_write(w, numbers, sizeof numbers));
   TRY(st_write(w, t->history, (size_t)t->epoch * TRAIN_COLUMNS * sizeof(double)));
@@ -33,18 +35,55 @@ static dkho_status write_checkpoint(const trainer *t, st_writer *w) {
   return state_write_optim(w, t->opt);
 }
 
+/* Clocks differ between ranks; the first one's count. */
+static dkho_status agree_clocks(trainer *t, double *seconds) {
+  *seconds = t->seconds + clock_now() - t->started;
+  TRY(comm_broadcast(t->ranks, 0, seconds, sizeof *seconds));
+  return comm_broadcast(t->ranks, 0, t->history, (size_t)t->epoch * TRAIN_COLUMNS * sizeof *t->history);
+}
+
+/* The first rank opens the file, the others join it. */
+static dkho_status open_checkpoint(trainer *t, st_writer **w) {
+  char path[TRAIN_PATH], temp[TRAIN_PATH] = "";
+  dkho_status s = DKHO_OK;
+  train_path(t, "last.st", path);
+  if (train_leads(t)) s = st_create(w, path, 1);
+  if (s == DKHO_OK && train_leads(t)) snprintf(temp, sizeof temp, "%s", st_temp(*w));
+  TRY(comm_agree(t->ranks, s));
+  TRY(comm_broadcast(t->ranks, 0, temp, sizeof temp));
+  if (!train_leads(t)) s = st_join(w, path, temp);
+  if (s == DKHO_OK) st_share(*w, t->ranks->rank, t->ranks->size);
+  return s;
+}
+
+/* Ranks that have drifted apart must not go on. */
+static dkho_status check_hash(const trainer *t, const char hex[33]) {
+  char first[33];
+  memcpy(first, hex, sizeof first);
+  TRY(comm_broadcast(t->ranks, 0, first, sizeof first));
+  if (strcmp(first, hex) == 0) return DKHO_OK;
+  return fail(DKHO_E_INTERNAL, "%s: the state of rank %d has hash %s, that of rank 0 %s", t->dir, t->ranks->rank, hex,
+              first);
+}
+
 dkho_status train_save(trainer *t) {
-  char path[TRAIN_PATH];
   st_writer *w = NULL;
-  TRY(st_create(&w, train_path(t, "last.st", path), 1));
-  dkho_status s = declare_checkpoint(t, w);
-  if (s == DKHO_OK) s = write_checkpoint(t, w);
-  if (s != DKHO_OK) {
+  double seconds;
+  char hex[33] = "";
+  TRY(agree_clocks(t, &seconds));
+  TRY(optim_unite(t->opt));
+  dkho_status s = open_checkpoint(t, &w);
+  if (s == DKHO_OK) s = declare_checkpoint(t, w);
+  if (s == DKHO_OK) s = write_checkpoint(t, w, seconds);
+  if (s == DKHO_OK) s = st_sync(w, hex);
+  s = comm_agree(t->ranks, s);
+  if (s == DKHO_OK) s = comm_agree(t->ranks, check_hash(t, hex));
+  if (s == DKHO_OK && train_leads(t))
+    s = st_commit(w);
+  else
     st_abort(w);
-    return s;
-  }
   t->saved = clock_now();
-  return st_commit(w);
+  return comm_agree(t->ranks, s);
 }
 
 /* The best error is a number once there is one; a validation error need not be where such steps are left out. */

@@ -137,6 +137,7 @@ dkho_status train_write_manifest(const trainer *t) {
   json_object_set_new(machine, "data_hash", json_string(t->cfg->data_hash));
   json_object_set_new(machine, "mesh_hash", json_string(dataset_mesh_hash(t->d, 0)));
   json_object_set_new(machine, "parameters", json_integer((json_int_t)t->o->p->total));
+  if (t->cfg->from) json_object_set_new(machine, "from_hash", json_string(t->cfg->from_hash));
   return config_save_json(machine, path, 1);
 }
 
@@ -161,7 +162,7 @@ dkho_status train_write_result(trainer *t) {
   if (s == DKHO_OK) best->share = t->o->share;
   if (s == DKHO_OK) s = evaluator_create(&j, best, t->d, t->threads);
   s = comm_agree(t->ranks, s);
-  if (j) j->ranks = t->groups;
+  if (j) j->ranks = t->in.samples;
   if (s == DKHO_OK && count) s = evaluator_metrics(j, best->value, t->cfg->metrics, count, test, &found, NULL);
   if (s == DKHO_OK && train_leads(t)) {
     const char *problem = dataset_info(t->d)->problem;

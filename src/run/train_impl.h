@@ -3,8 +3,8 @@
 #ifndef RUN_TRAIN_IMPL_H
 #define RUN_TRAIN_IMPL_H
 
-#include "mesh/exchange.h"
 #include "run/evaluate.h"
+#include "run/groups.h"
 #include "run/train.h"
 
 #include "base/lock.h"
@@ -20,9 +20,8 @@ typedef struct trainer {
   neural_operator *o;
   optim *opt;
   pool *threads;
-  comm *ranks;      /* all of the job */
-  comm *groups;     /* those that share the samples of a batch: all, or one of every group that shares a mesh */
-  mesh_share share; /* the group of this rank, if there are any */
+  comm *ranks;    /* all of the job */
+  rank_groups in; /* those that share the samples of a batch, and those that share a mesh with this one */
   runner *run;
   evaluator *evaluator;
   real *gradient;
@@ -47,7 +46,7 @@ int train_leads(const trainer *t);
 /* Steps of an epoch. */
 int64_t train_steps(const trainer *t);
 
-/* last.st: everything that decides the next bits. */
+/* last.st: everything that decides the next bits. All ranks together. */
 dkho_status train_save(trainer *t);
 /* Nothing happens where there is none yet and no history either. */
 dkho_status train_load(trainer *t);
@@ -63,8 +62,6 @@ dkho_status train_write_history(trainer *t);
 /* The selected model on the test split, and the run's figures, as result.json. */
 dkho_status train_write_result(trainer *t);
 
-/* With P parts, ranks gP … gP + P-1 have a mesh together, and those with the same place in their groups share the samples. */
-dkho_status train_form_groups(trainer *t);
 dkho_status train_prepare(trainer *t);
 /* Same bits need the same program and the same kernels everywhere; the first rank's decide. */
 dkho_status train_same_everywhere(const trainer *t);

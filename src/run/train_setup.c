@@ -1,4 +1,5 @@
 /* train_setup.c: everything a training needs before its first step, and giving it back. */
+#include "run/begin.h"
 #include "run/train_impl.h"
 
 #include "version.h"
@@ -21,8 +22,8 @@ static dkho_status pick_samples(trainer *t) {
 
 /* This rank's share of a split. */
 static dkho_status prove_share(const trainer *t, int64_t count, const int64_t *sample) {
-  int64_t first = sum_tree_first(count, t->groups->size, t->groups->rank);
-  int64_t end = sum_tree_first(count, t->groups->size, t->groups->rank + 1);
+  int64_t first = sum_tree_first(count, t->in.samples->size, t->in.samples->rank);
+  int64_t end = sum_tree_first(count, t->in.samples->size, t->in.samples->rank + 1);
   return dataset_prove(t->d, t->o->target, end - first, sample + first);
 }
 
@@ -55,17 +56,18 @@ static dkho_status check_metrics(const trainer *t) {
   return DKHO_OK;
 }
 
-dkho_status train_form_groups(trainer *t) {
-  int parts = t->host->parts, rank = t->ranks->rank;
-  if (parts <= 1) return DKHO_OK;
-  if (t->ranks->size % parts)
-    return fail(DKHO_E_INPUT, "parts: found %d, expected a divisor of the number of ranks, %d (mpirun -n)", parts,
-                t->ranks->size);
-  TRY(comm_split(t->ranks, rank / parts, rank, &t->share.ranks));
-  dkho_status s = comm_split(t->ranks, rank % parts, rank, &t->groups);
-  if (s == DKHO_OK) return s;
-  comm_free(t->share.ranks);
-  t->share.ranks = NULL;
+/* The weights that a run begins with, as long as it has no checkpoint; the model must still be the one that config.json names. */
+static dkho_status take_weights(trainer *t) {
+  char path[TRAIN_PATH], hash[33];
+  st_file *f = NULL;
+  if (!t->cfg->from || file_exists(train_path(t, "last.st", path))) return DKHO_OK;
+  TRY(begin_open(&f, t->cfg->from));
+  st_hash(f, hash);
+  dkho_status s = strcmp(hash, t->cfg->from_hash) == 0
+                      ? begin_weights(f, t->o->p, t->o->value)
+                      : fail(DKHO_E_INPUT, "%s: has hash %s, the run was to begin with the model of hash %s",
+                             t->cfg->from, hash, t->cfg->from_hash);
+  st_close(f);
   return s;
 }
 
@@ -73,18 +75,20 @@ dkho_status train_prepare(trainer *t) {
   TRY(pick_samples(t));
   TRY(pool_create(&t->threads, t->host->threads));
   TRY(operator_create(&t->o, t->d, &t->cfg->request));
-  if (t->share.ranks) t->o->share = &t->share;
+  t->o->share = groups_share(&t->in);
+  TRY(take_weights(t));
   TRY(check_metrics(t));
   TRY(prove_samples(t));
   optim_config oc = optim_defaults(t->cfg->optimizer);
   oc.decay = t->cfg->weight_decay, oc.clip = t->cfg->clip, oc.ema = t->cfg->ema;
   TRY(optim_create(&t->opt, t->o->p, &oc, t->o->value, t->threads));
+  TRY(optim_share_over(t->opt, t->ranks));
   if (!ARENA_NEW(&t->mem, t->order, t->trains) || !ARENA_NEW(&t->mem, t->batch, t->cfg->batch) ||
       !ARENA_NEW(&t->mem, t->history, t->cfg->epochs * TRAIN_COLUMNS))
     return DKHO_E_MEMORY;
   TRY(runner_create(&t->run, t->o, ENGINE_TRAIN, t->threads));
   TRY(evaluator_create(&t->evaluator, t->o, t->d, t->threads));
-  t->evaluator->ranks = t->groups;
+  t->evaluator->ranks = t->in.samples;
   if (t->o->complexes > 1) {
     TRY(sum_tree_create(&t->sum, t->o->p->size, 1));
     TRY(params_slab(t->o->p, &t->part));
@@ -101,7 +105,7 @@ void train_dispose(trainer *t) {
   mem_free(t->part);
   sum_tree_free(t->sum);
   pool_free(t->threads);
-  if (t->share.ranks) comm_free(t->share.ranks), comm_free(t->groups);
+  groups_free(&t->in);
   arena_free(&t->mem);
   lock_release(&t->owned);
 }

@@ -54,7 +54,7 @@ typedef struct ranks_measured {
   double messages, bytes;            /* that a rank sends in a step, mean over ranks */
 } ranks_measured;
 typedef struct ranks_row {
-  const char *size;
+  const char *model, *size;
   int turns;
   int64_t parameters, simplices;
   double sample, fixed,
@@ -63,7 +63,7 @@ typedef struct ranks_row {
   double gflops; /* useful ones of `sample` */
   ranks_measured way[RANKS_WAYS];
 } ranks_row;
-enum { RANKS_ROWS = 2 };
+enum { RANKS_ROWS = 3 };
 typedef struct ranks_report {
   int ranks, threads;
   const char *isa, *library, *problem;

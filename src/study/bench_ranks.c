@@ -210,7 +210,7 @@ static dkho_status bench_size(comm *c, const dataset *d, int threads, double sec
   contest *t = NULL;
   dkho_train_options options;
   dkho_train_defaults(&options);
-  options.model = "dkho", options.size = row->size;
+  options.model = row->model, options.size = row->size;
   dkho_status s = config_resolve(&cfg, d, "bench", &options);
   if (s == DKHO_OK && !MEM_NEW(t, 1)) s = DKHO_E_MEMORY;
   s = comm_agree(c, s);
@@ -238,7 +238,7 @@ static dkho_status open_samples(const problem *p, const char *resolution, int th
 }
 
 dkho_status bench_ranks(const char *of, const char *resolution, int threads, double seconds, ranks_report *out) {
-  static const char *const sizes[RANKS_ROWS] = {"small", "large"};
+  static const char *const rows[RANKS_ROWS][2] = {{"dkho", "small"}, {"dkho", "large"}, {"dkho-x", "small"}};
   comm *c = comm_world();
   const problem *p;
   dataset *d = NULL;
@@ -250,8 +250,8 @@ dkho_status bench_ranks(const char *of, const char *resolution, int threads, dou
   TRY(time_messages(c, out));
   dkho_status s = open_samples(p, resolution ? resolution : "main", threads, c, &d);
   for (int i = 0; s == DKHO_OK && i < RANKS_ROWS; i++) {
-    out->row[i].size = sizes[i];
-    report_progress("measuring", (uint64_t)i, RANKS_ROWS, sizes[i]);
+    out->row[i].model = rows[i][0], out->row[i].size = rows[i][1];
+    report_progress("measuring", (uint64_t)i, RANKS_ROWS, rows[i][0]);
     s = bench_size(c, d, threads, seconds, out, &out->row[i]);
   }
   dataset_free(d);

@@ -3,7 +3,7 @@
 #include "study/cost.h"
 
 #include "base/clock.h"
-#include "problem/problem.h"
+#include "problem/coarse.h"
 #include "study/measure.h"
 
 #include <math.h>
@@ -37,11 +37,13 @@ typedef struct solve_job {
   pool *threads;
   double *(*block)[PROBLEM_FIELDS_MAX]; /* per worker: a group with its inputs drawn */
   void **work;
+  coarse_solver **below; /* per worker: NULL: solves are of the mesh itself */
 } solve_job;
 
 static dkho_status solve_task(void *ctx, size_t task, int worker) {
   const solve_job *j = ctx;
   (void)task;
+  if (j->below) return coarse_solve_group(j->below[worker], j->block[worker]);
   return problem_solve(j->p, j->s, j->c, j->work[worker], j->block[worker]);
 }
 
@@ -71,11 +73,27 @@ static dkho_status time_solves(solve_job *j, const dataset *d, double *seconds) 
   return s;
 }
 
+/* Solves on the coarser mesh of this resolution, whose solutions are inputs. */
+static dkho_status time_coarse(solve_job *j, const dataset *d, const char *resolution, double *seconds) {
+  int width = pool_width(j->threads);
+  coarse *low;
+  arena mem = {0};
+  TRY(coarse_create(&low, j->p, j->c, resolution, dataset_info(d)->seed));
+  dkho_status s = ARENA_NEW(&mem, j->below, width) ? DKHO_OK : DKHO_E_MEMORY;
+  for (int i = 0; s == DKHO_OK && i < width; i++) s = coarse_open(&j->below[i], low);
+  j->p = coarse_problem(low);
+  if (s == DKHO_OK) s = time_solves(j, d, seconds);
+  for (int i = 0; j->below && i < width; i++) coarse_close(j->below[i]);
+  arena_free(&mem);
+  coarse_free(low);
+  return s;
+}
+
 /* What the user's own solver takes, if the import's specification said so. */
 static classical_cost told_classical(const data_info *info) {
   json_t *made = json_loads(info->params, 0, NULL), *seconds = json_object_get(made, "classical_seconds");
   classical_cost c = {0};
-  if (json_is_number(seconds)) c = (classical_cost){COST_TOLD, json_number_value(seconds), 0};
+  if (json_is_number(seconds)) c = (classical_cost){COST_TOLD, json_number_value(seconds), 0, 0};
   json_decref(made);
   return c;
 }
@@ -87,13 +105,17 @@ dkho_status cost_classical(const dataset *d, pool *threads, classical_cost *out)
   *out = ours ? (classical_cost){0} : told_classical(info);
   if (!ours || !p) return DKHO_OK;
   problem_state *state = NULL;
-  double start = clock_now(), setup, seconds = 0;
-  TRY(problem_prepare(&state, p, dataset_cx(d, 0), info->seed));
+  double start = clock_now(), setup, seconds = 0, below = 0;
+  json_t *made = json_loads(info->params, 0, NULL);
+  const char *low = json_string_value(json_object_get(made, "coarse"));
+  dkho_status s = problem_prepare(&state, p, dataset_cx(d, 0), info->seed);
   setup = clock_now() - start;
   solve_job j = {.p = p, .s = state, .c = dataset_cx(d, 0), .threads = threads};
-  dkho_status s = time_solves(&j, d, &seconds);
+  if (s == DKHO_OK) s = time_solves(&j, d, &seconds);
+  if (s == DKHO_OK && low) s = time_coarse(&j, d, low, &below);
   p->release(state);
-  if (s == DKHO_OK) *out = (classical_cost){COST_MEASURED, seconds, setup};
+  json_decref(made);
+  if (s == DKHO_OK) *out = (classical_cost){COST_MEASURED, seconds, setup, below};
   return s;
 }
 
@@ -149,6 +171,7 @@ dkho_status cost_compare(const opened *r, const char *run, const classical_cost 
   *out = (run_cost){.threads = pool_width(r->threads), .classical = *classical};
   out->training_seconds = training_seconds(r, run);
   TRY(time_predictions(r, &out->seconds_per_sample));
+  out->seconds_per_sample += classical->coarse_seconds;
   out->break_even_solves = break_even(out, dataset_samples(r->d));
   return restart_compare(r, &out->restart);
 }

@@ -12,13 +12,14 @@ typedef enum cost_source { COST_UNKNOWN, COST_MEASURED, COST_TOLD } cost_source;
 typedef struct classical_cost {
   cost_source source; /* unknown: the rest is 0 */
   double seconds_per_sample, setup_seconds;
+  double coarse_seconds; /* of the solve on a coarser mesh that every prediction needs for its inputs; 0: none */
 } classical_cost;
 dkho_status cost_classical(const dataset *d, pool *threads, classical_cost *out);
 
 /* A prediction beside that, both with so many threads. */
 typedef struct run_cost {
   int threads;
-  double seconds_per_sample; /* of a prediction */
+  double seconds_per_sample; /* of a prediction, with the coarse solve that it needs */
   double training_seconds;   /* NaN: not known */
   classical_cost classical;
   /* Solves after which training, and the solves that made the data, have paid for themselves; infinite: never; NaN: one of the above is not

@@ -33,7 +33,7 @@ dkho_status opened_config(opened *r, const char *run, const char *data) {
   return s == DKHO_OK ? config_read(&r->cfg, path, r->d) : s;
 }
 
-dkho_status opened_model(opened *r, const char *run, const char *data, int threads) {
+static dkho_status load_selected(opened *r, const char *run, const char *data, int threads) {
   char path[PATH_LIMIT];
   TRY(opened_config(r, run, data));
   if (!r->o) {
@@ -41,8 +41,14 @@ dkho_status opened_model(opened *r, const char *run, const char *data, int threa
     TRY(operator_load(&r->o, path, pack_rebuild));
     TRY(operator_matches(r->o, r->d));
   }
-  TRY(pool_create(&r->threads, threads));
-  return evaluator_create(&r->j, r->o, r->d, r->threads);
+  r->o->share = r->share;
+  return pool_create(&r->threads, threads);
+}
+
+dkho_status opened_model(opened *r, const char *run, const char *data, int threads) {
+  dkho_status s = load_selected(r, run, data, threads);
+  if (r->share) s = comm_agree(r->share->ranks, s);
+  return s == DKHO_OK ? evaluator_create(&r->j, r->o, r->d, r->threads) : s;
 }
 
 void opened_close(opened *r) {
@@ -62,8 +68,8 @@ dkho_status opened_split(const opened *r, const char *split, const int64_t **sam
 }
 
 dkho_status opened_compatibility(const char *lower, const char *upper, const char *data, const char *split, int threads,
-                                 double *out) {
-  opened a = {0}, b = {0};
+                                 const mesh_share *share, double *out) {
+  opened a = {.share = share}, b = {.share = share};
   const int64_t *sample;
   int64_t count;
   dkho_status s;

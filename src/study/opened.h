@@ -2,6 +2,7 @@
 #ifndef STUDY_OPENED_H
 #define STUDY_OPENED_H
 
+#include "mesh/exchange.h"
 #include "run/config.h"
 #include "run/evaluate.h"
 #include "run/phase.h"
@@ -11,7 +12,8 @@ enum { PATH_LIMIT = 4096 };
 typedef struct opened {
   dataset *d;
   run_config cfg;
-  neural_operator *o; /* the selected model */
+  neural_operator *o;      /* the selected model */
+  const mesh_share *share; /* set before opened_model: the ranks that have its meshes together; borrowed, NULL: none */
   pool *threads;
   evaluator *j;
 } opened;
@@ -28,8 +30,8 @@ dkho_status opened_split(const opened *r, const char *split, const int64_t **sam
  * data, after checking that the recorded model is the one that predicts. */
 dkho_status opened_phase(opened *r, int64_t limit, const phase_request *request, phase_result *out);
 /* Mean over the samples of a split of how far two runs on the same data, targets of degree k and k+1, contradict each other:
- * evaluator_pair. */
+ * evaluator_pair. share: as in `opened`. */
 dkho_status opened_compatibility(const char *lower, const char *upper, const char *data, const char *split, int threads,
-                                 double *out);
+                                 const mesh_share *share, double *out);
 
 #endif

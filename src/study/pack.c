@@ -2,7 +2,7 @@
  * few of its own test samples, made again as well. */
 #include "study/pack.h"
 
-#include "problem/problem.h"
+#include "problem/coarse.h"
 #include "run/result_json.h"
 #include "study/card.h"
 #include "study/study_json.h"
@@ -14,16 +14,26 @@
 
 enum { CHECKS = 4 }; /* test samples whose errors a packed model remembers */
 
-/* The benchmark that made the data, and its resolution (16 bytes). */
-static dkho_status origin(const data_info *info, const problem **p, char resolution[16]) {
+/* The benchmark that made the data, its resolution, and that of the coarser mesh whose solutions are inputs ("": none). */
+typedef struct data_origin {
+  const problem *p;
+  char resolution[16], coarse[16];
+} data_origin;
+
+static void keep_text(json_t *object, const char *key, char out[16]) {
+  const char *text = json_string_value(json_object_get(object, key));
+  snprintf(out, 16, "%s", text ? text : "");
+}
+
+static dkho_status find_origin(const data_info *info, data_origin *out) {
   if (strcmp(info->generator, "dkho data") != 0)
     return fail(DKHO_E_INPUT, "data '%s' were made by '%s': only what `dkho data` made can be made again",
                 info->problem, info->generator);
   json_t *kept = json_loads(info->params, 0, NULL);
-  const char *text = json_string_value(json_object_get(kept, "resolution"));
-  snprintf(resolution, 16, "%s", text ? text : "");
+  keep_text(kept, "resolution", out->resolution);
+  keep_text(kept, "coarse", out->coarse);
   json_decref(kept);
-  return problem_find(info->problem, p);
+  return problem_find(info->problem, &out->p);
 }
 
 /* Moves the arrays of a benchmark to the fields of a description, which may be in another order. */
@@ -48,13 +58,13 @@ static dkho_status assign(const problem *p, problem_statics *made, const data_sp
 }
 
 dkho_status pack_rebuild(const data_spec *spec, packed_geometry *out) {
-  const problem *p;
-  char resolution[16];
+  data_origin from;
   problem_state *state = NULL;
   problem_statics made = {0};
-  TRY(origin(&spec->info, &p, resolution));
+  TRY(find_origin(&spec->info, &from));
+  const problem *p = from.p;
   dkho_status s;
-  TRY_GOTO(p->build(&out->c, resolution));
+  TRY_GOTO(p->build(&out->c, from.resolution));
   TRY_GOTO(problem_prepare(&state, p, out->c, spec->info.seed));
   TRY_GOTO(problem_statics_make(&made, p, out->c, state));
   s = assign(p, &made, spec, out);
@@ -76,26 +86,36 @@ typedef struct replay {
   const cx *c; /* of the model */
   double *block[PROBLEM_FIELDS_MAX];
   void *work;
+  coarse *low; /* NULL: no inputs from a coarser mesh */
+  coarse_solver *below;
   int64_t group; /* in the blocks; -1: none */
   arena mem;
 } replay;
 
 /* The packed operator with the solver of its benchmark, on the complex that was made again. */
 static dkho_status replay_open(replay *b, const char *path, int threads) {
-  char resolution[16];
+  data_origin from;
   TRY(operator_load(&b->o, path, pack_rebuild));
   TRY(pool_create(&b->threads, threads));
   TRY(runner_create(&b->run, b->o, ENGINE_PREDICT, b->threads));
   runner_bind(b->run, b->o->value);
   b->c = b->o->first->c;
   b->group = -1;
-  TRY(origin(&b->o->spec.info, &b->p, resolution));
+  TRY(find_origin(&b->o->spec.info, &from));
+  b->p = from.p;
   TRY(problem_prepare(&b->state, b->p, b->c, b->o->spec.info.seed));
+  if (*from.coarse) {
+    TRY(coarse_create(&b->low, b->p, b->c, from.coarse, b->o->spec.info.seed));
+    TRY(coarse_open(&b->below, b->low));
+    b->p = coarse_problem(b->low);
+  }
   return problem_room(b->p, b->state, b->c, &b->mem, b->block, &b->work);
 }
 
 static void replay_close(replay *b) {
   if (b->p) problem_leave(b->p, b->work), b->p->release(b->state);
+  coarse_close(b->below);
+  coarse_free(b->low);
   runner_free(b->run);
   pool_free(b->threads);
   operator_free(b->o);
@@ -174,6 +194,7 @@ static dkho_status check_sample(replay *b, int64_t sample, double *error) {
   int64_t first = sample / PROBLEM_GROUP * PROBLEM_GROUP;
   if (first != b->group) {
     TRY(problem_group(b->p, b->state, b->c, b->work, b->o->spec.info.seed, first, b->block));
+    if (b->below) TRY(coarse_solve_group(b->below, b->block));
     b->group = first;
   }
   arena mem = {0};
@@ -276,19 +297,20 @@ static dkho_status describe_training(opened *r, const char *run, json_t **out) {
   json_t *config = NULL, *result = NULL, *check = NULL;
   dkho_status s;
   const data_info *info = dataset_info(r->d);
-  const problem *p;
-  char resolution[16];
-  TRY_GOTO(origin(info, &p, resolution));
+  data_origin from;
+  TRY_GOTO(find_origin(info, &from));
   TRY_GOTO(load_part(run, "config.json", &config));
   TRY_GOTO(load_part(run, "result.json", &result));
   TRY_GOTO(check_numbers(r, &check));
   json_object_del(config, "data"); /* a path of the machine that trained */
+  json_object_del(config, "from"); /* another; its hash stays */
   json_object_set_new(result, "config", json_incref(config));
   json_object_set_new(result, "check", json_incref(check));
   json_object_set_new(result, "data",
-                      json_pack("{s:s, s:s, s:I, s:I, s:s, s:s}", "problem", info->problem, "resolution", resolution,
-                                "seed", (json_int_t)info->seed, "samples", (json_int_t)dataset_samples(r->d), "hash",
-                                r->cfg.data_hash, "mesh_hash", dataset_mesh_hash(r->d, 0)));
+                      json_pack("{s:s, s:s, s:I, s:I, s:s, s:s}", "problem", info->problem, "resolution",
+                                from.resolution, "seed", (json_int_t)info->seed, "samples",
+                                (json_int_t)dataset_samples(r->d), "hash", r->cfg.data_hash, "mesh_hash",
+                                dataset_mesh_hash(r->d, 0)));
   *out = json_incref(result);
 done:
   json_decref(config);

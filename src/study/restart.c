@@ -21,11 +21,11 @@ typedef struct restart {
   restart_cost found;              /* sums, until the end */
 } restart;
 
-/* Inputs and globals of a sample, as the file keeps them. */
+/* Inputs and globals of a sample, as the file keeps them; those that a coarser mesh added stand behind the solver's own. */
 static void read_sample(restart *t, int64_t sample) {
   const dataset *d = t->r->d;
   const data_field *field = dataset_field(d);
-  for (int i = 0, j = 0; i < dataset_fields(d); i++) {
+  for (int i = 0, j = 0; i < t->p->fields; i++) {
     const data_field *f = &field[i];
     if (f->role == DATA_STATIC) continue;
     int64_t n = dataset_count(d, 0, f->degree) * f->channels;

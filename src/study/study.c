@@ -112,7 +112,10 @@ static dkho_status check_weights(const study *s) {
 static dkho_status make_data(study *s) {
   if (!file_exists(s->data)) {
     report_log("%s: making data (%s resolution)", s->p->name, s->budget.of.resolution);
-    problem_request r = {s->budget.of.resolution, s->budget.of.samples, s->o->seed, s->o->threads, 0};
+    problem_request r = {.resolution = s->budget.of.resolution,
+                         .samples = s->budget.of.samples,
+                         .seed = s->o->seed,
+                         .threads = s->o->threads};
     TRY(problem_generate(s->p, &r, s->data));
   }
   return dataset_open(&s->d, s->data);

@@ -18,9 +18,11 @@ static const char *const classical_what[] = {"", "all targets of a sample, after
 
 dkho_status classical_json(const classical_cost *c, json_t **out) {
   if (!c->source) return hand_out(json_object(), out);
-  return hand_out(json_pack("{s:f, s:f, s:s}", "seconds_per_sample", c->seconds_per_sample, "setup_seconds",
-                            c->setup_seconds, "what", classical_what[c->source]),
-                  out);
+  TRY(hand_out(json_pack("{s:f, s:f, s:s}", "seconds_per_sample", c->seconds_per_sample, "setup_seconds",
+                         c->setup_seconds, "what", classical_what[c->source]),
+               out));
+  if (c->coarse_seconds > 0) json_object_set_new(*out, "coarse_seconds", json_real(c->coarse_seconds));
+  return DKHO_OK;
 }
 
 classical_cost classical_read(const json_t *object) {
@@ -28,7 +30,8 @@ classical_cost classical_read(const json_t *object) {
   const char *what = json_string_value(json_object_get(object, "what"));
   cost_source source = what && strcmp(what, classical_what[COST_TOLD]) == 0 ? COST_TOLD : COST_MEASURED;
   return (classical_cost){json_is_number(seconds) ? source : COST_UNKNOWN, json_number_value(seconds),
-                          json_number_value(json_object_get(object, "setup_seconds"))};
+                          json_number_value(json_object_get(object, "setup_seconds")),
+                          json_number_value(json_object_get(object, "coarse_seconds"))};
 }
 
 static json_t *restart_json(const restart_cost *c) {
@@ -109,12 +112,13 @@ dkho_status ranks_json(const ranks_report *r, json_t **out) {
   json_t *rows = json_array();
   for (int i = 0; i < RANKS_ROWS; i++) {
     const ranks_row *w = &r->row[i];
-    json_array_append_new(rows, json_pack("{s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "size", w->size,
-                                          "turns", w->turns, "parameters", (json_int_t)w->parameters, "simplices",
-                                          (json_int_t)w->simplices, "sample_ms", 1e3 * w->sample, "fixed_ms",
-                                          1e3 * w->fixed, "described_ms", 1e3 * w->described, "share", w->share,
-                                          "gflops", w->gflops, "samples", ranks_measured_json(&w->way[RANKS_SAMPLES]),
-                                          "parts", ranks_measured_json(&w->way[RANKS_PARTS])));
+    json_array_append_new(rows,
+                          json_pack("{s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "model", w->model,
+                                    "size", w->size, "turns", w->turns, "parameters", (json_int_t)w->parameters,
+                                    "simplices", (json_int_t)w->simplices, "sample_ms", 1e3 * w->sample, "fixed_ms",
+                                    1e3 * w->fixed, "described_ms", 1e3 * w->described, "share", w->share, "gflops",
+                                    w->gflops, "samples", ranks_measured_json(&w->way[RANKS_SAMPLES]), "parts",
+                                    ranks_measured_json(&w->way[RANKS_PARTS])));
   }
   return hand_out(json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:o}", "version", dkho_version(), "isa",
                             r->isa, "library", r->library, "problem", r->problem, "ranks", r->ranks, "threads",

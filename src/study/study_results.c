@@ -93,7 +93,7 @@ static dkho_status make_pairs(study *s, const void *what, json_t **out) {
       const study_run *b = study_full_run(s, s->p->recipe[j].target, size);
       double value;
       if (i == j || !a || !b || !are_pair(s, a->recipe, b->recipe)) continue;
-      st = opened_compatibility(a->dir, b->dir, s->data, "test", s->o->threads, &value);
+      st = opened_compatibility(a->dir, b->dir, s->data, "test", s->o->threads, NULL, &value);
       if (st == DKHO_OK)
         json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f}", "lower", a->recipe->target, "upper",
                                               b->recipe->target, "size", size, "value", value));

@@ -107,7 +107,7 @@ static void test_variants(void **state) {
       }
 }
 
-/* Content over links and low modes, with coupled phases and with no relation at all. */
+/* Content over links, narrow or not, and low modes, over few slots or many, with coupled phases and with no relation at all. */
 static void test_extensions(void **state) {
   (void)state;
   for (int how = 0; how < 8; how++)
@@ -116,6 +116,7 @@ static void test_extensions(void **state) {
         net_case *n = case_make(torus(), 3, how % 2 ? 5 : 17, 2, layers, 2, target, 1, (target + layers) % 2);
         n->s.relation = how < 4 ? FUSED_NONE : FUSED_COUPLED;
         n->s.exchange = (how + layers) % 4, n->s.modes = how / 2 % 2 ? CASE_MODES - target : 0;
+        n->s.width = layers == 2 ? 3 : 0, n->s.slots = layers == 3 ? 4 + target : 0;
         check_output(n);
         check_gradient(n, 1, 12);
         case_free(n);
@@ -129,6 +130,7 @@ static void test_extensions_four_degrees(void **state) {
     net_case *n = case_make(solid(), 4, 3, 1, 2, 1, how % 4, 2, how % 2);
     n->s.relation = how < 5 ? FUSED_NONE : FUSED_COUPLED;
     n->s.exchange = 1 + how % 3, n->s.modes = how % 2 ? 2 : 0;
+    n->s.width = how % 3 ? 2 : 0, n->s.slots = how > 2 ? 5 : 0;
     check_output(n);
     check_gradient(n, 2, 40);
     case_free(n);

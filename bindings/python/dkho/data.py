@@ -70,11 +70,11 @@ class Dataset(Owner):
         return Complex.read(self.path)
 
 
-def generate_dataset(problem: str, path: Path, *, resolution: str = "main", samples: int = 0, seed: int = 42, threads: int = 0,
-                     force: bool = False) -> Dataset:
-    """Makes the data of a benchmark."""
-    options = structures["dkho_generate_options"](resolution=resolution.encode(), samples=samples, seed=seed, threads=threads,
-                                                  force=force)
+def generate_dataset(problem: str, path: Path, *, resolution: str = "main", coarse: str | None = None, samples: int = 0, seed: int = 42,
+                     threads: int = 0, force: bool = False) -> Dataset:
+    """Makes the data of a benchmark; coarse: a coarser resolution whose solutions become inputs."""
+    options = structures["dkho_generate_options"](resolution=resolution.encode(), coarse=coarse and coarse.encode(), samples=samples,
+                                                  seed=seed, threads=threads, force=force)
     check(lib.dkho_dataset_generate(problem.encode(), path_bytes(path), c.byref(options)))
     return Dataset(path)
 

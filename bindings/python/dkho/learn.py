@@ -61,6 +61,8 @@ def _fill(options: Any, given: Mapping[str, Any]) -> list:
             texts = [f"{k}={v}".encode() for k, v in value.items()]
             kept += [texts, (c.c_char_p * (len(texts) + 1))(*texts, None)]
             value = c.cast(kept[-1], c.c_void_p)
+        if key == "from_model":
+            value = path_bytes(value.path if isinstance(value, Run) else value)
         setattr(options, key, value.encode() if isinstance(value, str) else value)
     return kept
 
@@ -83,8 +85,8 @@ def _watched(function: Callable, callback: Callable[[Progress], Any] | None, giv
 
 def train(data: Path, run: Path, *, callback: Callable[[Progress], Any] | None = None, **options: Any) -> Run:
     """Trains into a new directory and gives the run. Options are those of dkho_train_options in dkho.h: target, model, size, options (a
-    dict of the model's own), epochs, batch, lr, optimizer, seed, threads, …. callback is called with a Progress; when it answers
-    something true, training stops at a checkpoint, which `resume` continues."""
+    dict of the model's own), from_model (a run or model file to begin with), epochs, batch, lr, optimizer, seed, threads, …. callback is
+    called with a Progress; when it answers something true, training stops at a checkpoint, which `resume` continues."""
     return _watched(lambda o: lib.dkho_train(path_bytes(data), path_bytes(run), o), callback, options, run)
 
 

@@ -54,6 +54,17 @@ def test_callback_sees_progress_and_may_stop(data, tmp_path):
     assert ended.result["test"]["metrics"] == straight.result["test"]["metrics"]
 
 
+def test_training_begins_with_a_model(data, run, tmp_path):
+    same = dict(target="q", epochs=1, batch=4, threads=1)
+    first = dkho.train(data.path, tmp_path / "a", from_model=run, **same)
+    again = dkho.train(data.path, tmp_path / "b", from_model=run.path / "best.st", **same)
+    fresh = dkho.train(data.path, tmp_path / "c", options=first.config["options"], **same)
+    assert first.config["from_hash"] == again.config["from_hash"] and "from_hash" not in fresh.config
+    assert first.result["test"] == again.result["test"] != fresh.result["test"]
+    with pytest.raises(dkho.Error, match="found F32"):
+        dkho.train(data.path, tmp_path / "d", from_model=run, options={"h": 6}, **same)
+
+
 def test_what_a_callback_raises_comes_back(data, tmp_path):
     def broken(progress):
         raise RuntimeError("no")

@@ -12,10 +12,13 @@
  * Terms of degrees that are not active vanish.
  *
  * Extensions, all off in the paper's network, added to the first affine map of upd_k with maps that start at zero:
- *   exchange: d z_{k-1} W + δ z_{k+1} W' + mean_{faces} z_{k-1} V + mean_{cofaces} z_{k+1} V', h × h each;
+ *   exchange: d z_{k-1} W + δ z_{k+1} W' + mean_{faces} z_{k-1} V + mean_{cofaces} z_{k+1} V', h × h each; with exchange_width w < h
+ *   of z_j D_j in place of z_j, D_j (h × w) one map for both neighbours, and W … V' are w × h;
  *   spectral: Φ_k V_k R_k with V = A₂ GELU(A₁ C B), C the stacked coefficients Φ_kᵀ M z_k of the M lowest modes of every degree
- *   (harmonic ones included), A₁, A₂ across modes and degrees, B and R_k across channels;
+ *   (harmonic ones included), A₁ (slots × modes of all degrees) and A₂ (its reverse) across modes, B and R_k across channels;
  *   relation none: θ, its maps and the readout are not there; upd_k reads z_k alone, the decoder z_q.
+ * branch added: û = ũ + H harm(g), so that the network has a say in the harmonic part, too; weighed: û = ũ + H (harm(g) - s ⊙ Hᵀ M ũ)
+ * with one learned s for every harmonic field and channel, ½ at the start.
  *
  * Ablations: no_dirac: θ_k ← θ_k - τ (Ω_k + σ_k sin(G_k ⊙ θ_k - Λ_k)), degrees never meet. no_phase: no θ; a carrier
  * x_k = sigmoid(gate_k(z_k)) ⊙ tanh(drive_k(z_k)) + tanh(lag_k(z_k)), one Dirac hop m_k = σ_k (d_{k-1} x_{k-1} + δ_{k+1}
@@ -38,6 +41,10 @@ extern const char *const dkho_exchange_names[]; /* "off", "signed", "unsigned", 
 typedef enum { DKHO_KURAMOTO, DKHO_RELATION_NONE } dkho_relation;
 extern const char *const dkho_relation_names[]; /* "kuramoto", "none", NULL */
 
+/* Who decides the harmonic part of the output: harm(g) alone, as in the paper, or harm(g) and what ũ has of it. */
+typedef enum { DKHO_BRANCH_ALONE, DKHO_BRANCH_ADDED, DKHO_BRANCH_WEIGHED } dkho_branch;
+extern const char *const dkho_branch_names[]; /* "alone", "added", "weighed", NULL */
+
 /* Which square-looking maps Muon and SOAP treat entry by entry all the same, as AdamW does: the relation's (which are matrices to them from
  * c = 8 on), those across modes (degrees · spectral square: most of an optimiser's time on small meshes), or both. */
 typedef enum { DKHO_ENTRYWISE_NONE, DKHO_ENTRYWISE_RELATION, DKHO_ENTRYWISE_MODES, DKHO_ENTRYWISE_BOTH } dkho_entrywise;
@@ -55,7 +62,10 @@ typedef struct dkho_config {
   dkho_exchange exchange;
   dkho_relation relation;
   dkho_entrywise entrywise;
+  dkho_branch branch;
+  int exchange_width;       /* w: content is narrowed to it before it is exchanged; 0 or h: it is not */
   int spectral;             /* low modes per degree that carry content far; 0: none */
+  int slots;                /* s: inner width of the maps across modes; 0: degrees · spectral */
   dec_metric metric;        /* of the geometry it is recorded for */
   int degrees;              /* active: 0 … degrees-1 */
   int target, channels;     /* degree q and channels C of the output */
@@ -68,6 +78,17 @@ typedef struct dkho_config {
 /* Active degrees of a complex of dimension dim for a target of degree q: 0 … min(dim, 2), or all four when q = 3. */
 int dkho_active_degrees(int dim, int target);
 dkho_status dkho_check(const dkho_config *cfg);
+/* The width at which content is exchanged, and whether that takes a map of its own. */
+static inline int dkho_exchange_width(const dkho_config *cfg) {
+  return cfg->exchange_width ? cfg->exchange_width : cfg->h;
+}
+static inline int dkho_narrows(const dkho_config *cfg) {
+  return cfg->exchange != DKHO_EXCHANGE_OFF && dkho_exchange_width(cfg) != cfg->h;
+}
+/* Inner width of the maps across modes. */
+static inline int dkho_slots(const dkho_config *cfg) {
+  return cfg->slots ? cfg->slots : cfg->degrees * cfg->spectral;
+}
 
 /* Adds the model's tensors to an empty table; params_layout is left to the caller. */
 dkho_status dkho_declare(const dkho_config *cfg, params *p);
@@ -79,7 +100,7 @@ typedef struct dkho_net {
   var given;                                /* as in model_net */
   var predicted, loss;
   var decoded;                                                  /* ũ */
-  var local, modes;                                             /* (I - H Hᵀ M) ũ and H harm(g) */
+  var local, modes;                                             /* ũ less what the branch replaces, and H harm(g) */
   var tau[DKHO_LAYERS_MAX], sigma[DKHO_LAYERS_MAX][CX_DEGREES]; /* 1 × 1 each */
   var drive[DKHO_LAYERS_MAX][CX_DEGREES], gate[DKHO_LAYERS_MAX][CX_DEGREES],
       lag[DKHO_LAYERS_MAX][CX_DEGREES]; /* maps of z, plain */

@@ -29,7 +29,7 @@ static int part_maps(const dkho_config *f, tape *t, const crossing *c, int l, in
   return n;
 }
 
-/* The neighbours' states, transported and mapped, or mapped and transported: the latter are left for the caller to sum up. */
+/* The neighbours' states z, narrow or not, transported and mapped, or mapped and transported: the latter are left for the caller to sum up. */
 static void cross(const dkho_config *f, tape *t, const crossing *c, int l, int k, int down, const extension_maps *m,
                   const var *z, carried *out, int *waiting, const sparse **with, var *mapped) {
   int j = down ? k - 1 : k + 1, straight = 0;
@@ -40,7 +40,8 @@ static void cross(const dkho_config *f, tape *t, const crossing *c, int l, int k
     with[*waiting] = c->m;
     mapped[(*waiting)++] = op_matmul(t, z[j], n > 1 ? op_concat(t, n, w) : w[0]);
   } else {
-    add_term(out, op_gather(t, 1, &c->m, &straight, &z[j], f->h, m->g->n[k]), n > 1 ? op_stack(t, n, w) : w[0]);
+    add_term(out, op_gather(t, 1, &c->m, &straight, &z[j], dkho_exchange_width(f), m->g->n[k]),
+             n > 1 ? op_stack(t, n, w) : w[0]);
   }
 }
 
@@ -71,9 +72,12 @@ static void spectral_layer(const dkho_config *f, tape *t, const extension_maps *
 
 void extend_layer(const dkho_config *f, tape *t, const extension_maps *m, int l, const var *z,
                   carried out[CX_DEGREES]) {
+  var sent[CX_DEGREES];
+  for (int k = 0; k < f->degrees; k++)
+    sent[k] = dkho_narrows(f) ? op_matmul(t, z[k], layer_tensor(t, l, "send", k)) : z[k];
   for (int k = 0; k < f->degrees; k++) {
     out[k] = (carried){.added = VAR_NONE};
-    exchange_degree(f, t, m, l, k, z, &out[k]);
+    exchange_degree(f, t, m, l, k, sent, &out[k]);
   }
   if (f->spectral) spectral_layer(f, t, m, l, z, out);
 }

@@ -1,9 +1,10 @@
 /* extend.h: what lets content travel in DKHO beside the relation: exchange between neighbouring degrees, and low modes of every
  * degree; equations in dkho.h.
  *
- * An exchange is a transport A (N_k × N_j, signed or a mean) and a map W (h × h): (A z) W = A (z W). The map stands on the side with
- * fewer simplices. Signed and unsigned parts travel together, as halves of rows of 2h numbers. Layers that exchange hold simplices in
- * an order in which neighbours lie near each other; inputs and outputs are in the caller's. */
+ * An exchange is a transport A (N_k × N_j, signed or a mean) and a map W (h × h, or w × h of a state narrowed before): (A z) W =
+ * A (z W). The map stands on the side with fewer simplices, that of a narrowed state where it arrives. Signed and unsigned parts
+ * travel together, as halves of rows. Layers that exchange hold simplices in an order in which neighbours lie near each other; inputs
+ * and outputs are in the caller's. */
 #ifndef MODEL_DKHO_EXTEND_H
 #define MODEL_DKHO_EXTEND_H
 
@@ -13,8 +14,8 @@ enum { EXTENSION_TERMS = 3 };
 
 /* The transport of all parts from one neighbouring degree. */
 typedef struct crossing {
-  const sparse
-      *m; /* NULL: there is none. By rows of h numbers: S·N_k × N_j, or N_k × S·N_j when maps come first, S parts */
+  const sparse *
+      m; /* NULL: there is none. By rows of h or w numbers: S·N_k × N_j, or N_k × S·N_j when maps come first, S parts */
   int maps_first;
   int faces; /* 0, or of faces with both parts the number of faces: then the parts are sums over positive and over negative faces */
 } crossing;

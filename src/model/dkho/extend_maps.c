@@ -88,13 +88,13 @@ static void add_row(entries *e, const sparse_half *from, const crossing *c, dkho
   }
 }
 
+/* Of `others` simplices of the neighbouring degree; maps_first is set. */
 static dkho_status make_crossing(tape *t, const sparse_half *from, int64_t others, dkho_exchange parts, int down,
                                  crossing *c) {
   int both = parts == DKHO_EXCHANGE_BOTH, count = both ? 2 : 1;
   int64_t n = from->rows, nnz = from->ptr[n] * count, row = 0;
   entries e = {0};
   dkho_status s = DKHO_E_MEMORY;
-  c->maps_first = others < n;
   c->faces = both && down ? (int)(from->ptr[1] - from->ptr[0]) : 0;
   if (MEM_NEW(e.ptr, n * count + 1) && MEM_NEW(e.col, nnz) && MEM_NEW(e.val, nnz)) {
     for (int64_t i = 0; i < n; i++)
@@ -110,10 +110,17 @@ static dkho_status make_crossing(tape *t, const sparse_half *from, int64_t other
   return s;
 }
 
+/* Maps of whole states stand on the side with fewer simplices; narrow ones travel narrow. */
+static int maps_first(const dkho_config *f, int64_t here, int64_t there) {
+  return there < here && !dkho_narrows(f);
+}
+
 /* d_{k-1} and δ_{k+1} and means over the same neighbours. */
 static dkho_status prepare_exchange(const dkho_config *f, tape *t, extension_maps *out) {
   const geometry *g = out->g;
   for (int k = 0; k + 1 < f->degrees; k++) {
+    out->below[k + 1].maps_first = maps_first(f, g->n[k + 1], g->n[k]);
+    out->above[k].maps_first = maps_first(f, g->n[k], g->n[k + 1]);
     const sparse_half *up = g->delta[k + 1] ? &g->delta[k + 1]->a : &g->d[k]->at;
     TRY(make_crossing(t, &g->d[k]->a, g->n[k], f->exchange, 1, &out->below[k + 1]));
     TRY(make_crossing(t, up, g->n[k + 1], f->exchange, 0, &out->above[k]));

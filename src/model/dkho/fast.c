@@ -29,12 +29,6 @@ static int fast_serves(const model_setup *s, const features *f) {
   return dkho_fused_serves(&cfg, f);
 }
 
-/* What content carries between degrees and modes stays within a process. */
-static int fast_shares(const model_setup *s) {
-  dkho_config cfg = dkho_config_of(s);
-  return cfg.exchange == DKHO_EXCHANGE_OFF && cfg.relation == DKHO_KURAMOTO && !cfg.spectral;
-}
-
 static void fast_destroy(void *v) {
   fast *f = v;
   if (!f) return;
@@ -150,5 +144,5 @@ static double fast_work(const void *v) {
 }
 
 const model_fast dkho_fast = {
-    "fused",      fast_serves,  fast_create,  fast_destroy, fast_bind,   fast_grads, fast_gradient,
-    fast_collect, fast_predict, fast_kernels, fast_work,    fast_shares, 1};
+    "fused",      fast_serves,  fast_create,  fast_destroy, fast_bind, fast_grads, fast_gradient,
+    fast_collect, fast_predict, fast_kernels, fast_work,    1,         1};

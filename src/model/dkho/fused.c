@@ -242,10 +242,11 @@ static dkho_status take_rows(fused *f, const mesh_share *how, int32_t *order[DEG
 
 static dkho_status build_lists(fused *f, const fused_mesh *mesh) {
   arena ordered = {0};
-  fused_mesh m;
+  fused_mesh whole, m;
   int32_t *order[DEG];
   dkho_status s;
-  TRY_GOTO(order_mesh(f, mesh, order, &m, &ordered));
+  TRY_GOTO(order_mesh(f, mesh, order, &whole, &ordered));
+  m = whole;
   TRY_GOTO(take_rows(f, mesh->share, order, &m, &ordered));
   for (int k = 0; k < f->s.degrees; k++) {
     f->tiles[k] = kern_tiles(f->s.n[k]);
@@ -253,13 +254,14 @@ static dkho_status build_lists(fused *f, const fused_mesh *mesh) {
     if (k > 0) TRY_GOTO(down_lists(f, &m, k));
     if (k + 1 < f->s.degrees) TRY_GOTO(up_lists(f, &m, k));
   }
-  TRY_GOTO(plan_links(f, &m));
+  TRY_GOTO(plan_links(f, &whole));
   TRY_GOTO(plan_chunks(f));
   TRY_GOTO(plan_trees(f));
   plan_live(f);
   TRY_GOTO(plan_needs(f));
   plan_units(f);
   TRY_GOTO(share_plan(f));
+  TRY_GOTO(plan_partials(f));
 done:
   arena_free(&ordered);
   return s;
@@ -279,7 +281,7 @@ dkho_status fused_create(fused **out, const kern *k, const fused_shape *shape, c
   assert(shape->h >= 1 && (none || (shape->c >= 1 && shape->substeps >= 1)) && shape->outputs >= 1);
   assert(shape->target >= 0 && shape->target < shape->degrees);
   assert((shape->relation != FUSED_CARRIER && !none) || shape->start == FUSED_ZERO);
-  assert(!extended || ((none || shape->relation == FUSED_COUPLED) && !mesh->share));
+  assert(!extended || none || shape->relation == FUSED_COUPLED);
   *out = NULL;
   fused *f;
   if (!MEM_NEW(f, 1)) return DKHO_E_MEMORY;
@@ -287,6 +289,8 @@ dkho_status fused_create(fused **out, const kern *k, const fused_shape *shape, c
   f->s = *shape;
   if (shape->relation == FUSED_CARRIER) f->s.substeps = 1;
   if (none) f->s.c = f->s.substeps = 0;
+  if (!shape->width) f->s.width = shape->h;
+  if (!shape->slots) f->s.slots = shape->degrees * shape->modes;
   dkho_status s = build(f, mesh, fixed);
   if (s == DKHO_OK)
     *out = f;
@@ -335,7 +339,7 @@ static void count_products(const fused *f, double count[2]) {
     if (s->start == FUSED_CONTENT && fused_wants(f, 0, k)) count[0] += n * h * c;
     count_layers(f, k, count);
   }
-  count[0] += s->layers * (2 * all * all * h + all * h * h);
+  count[0] += s->layers * (2 * all * s->slots * h + all * h * h);
   count[0] += (double)s->n[s->target] * ((h + 2 * c) * h + h * s->outputs);
   if (s->relation == FUSED_CARRIER) count[0] += (double)s->n[s->target] * 3 * h * c;
 }

@@ -32,14 +32,15 @@ typedef struct fused_rank {
   size_t skip;                                           /* h × h */
   size_t gain, shift;                                    /* h */
   size_t sigma;                                          /* one logit: σ = softplus(s) + 1e-4 */
-  size_t link[2][2];                                     /* h × h, from below and above: signed, unsigned */
+  size_t link[2][2];                                     /* width × h, from below and above: signed, unsigned */
+  size_t send;                                           /* h × width, where width < h */
   size_t ret;                                            /* h × h */
 } fused_rank;
 
 typedef struct fused_layer {
   fused_rank rank[FUSED_DEGREES];
   size_t tau;             /* one logit: τ = tau_min + tau_range·sigmoid(t) */
-  size_t mix, mix1, mix2; /* h × h, and twice (degrees·modes)² */
+  size_t mix, mix1, mix2; /* h × h, slots × degrees·modes, degrees·modes × slots */
 } fused_layer;
 
 /* Which rows of the encoder's first matrix a group of input columns meets. */
@@ -67,7 +68,9 @@ typedef struct fused_shape {
   int h, c, layers, substeps;
   int target, outputs; /* degree of the output and its channels */
   int exchange;        /* FUSED_SIGNED | FUSED_UNSIGNED; 0: none */
+  int width;           /* of what is exchanged, at most h; 0: h. Less: W = D U, of which the kernels take the product */
   int modes;           /* low modes of each degree that carry content far, with COUPLED or NONE; 0: none */
+  int slots;           /* inner width of the maps across them; 0: degrees·modes */
   fused_columns fixed[FUSED_DEGREES], varying[FUSED_DEGREES], global[FUSED_DEGREES];
   real tau_min, tau_range, lag_scale;
   fused_mlp encoder[FUSED_DEGREES], decoder; /* (columns, h, h) and (h + 2c, h, outputs); NONE: (h, h, outputs) */
@@ -76,7 +79,7 @@ typedef struct fused_shape {
 } fused_shape;
 
 /* Ranks may share a mesh: each then holds some of its chunks and the rows beside them; the same bits for any partition. The calls marked
- * with a star are then made by all ranks together, in the thread that made the comm. Meshes are not shared with exchange or modes. */
+ * with a star are then made by all ranks together, in the thread that made the comm. */
 
 /* Incidence of degree k with k-1 (face, sign: n[k] × (k+1)) and with k+1 (compressed rows); star NULL is the unit
  * metric, else n[k] positive numbers per degree: δ_{k+1} = M_k⁻¹ d_kᵀ M_{k+1}. Borrowed during fused_create. */

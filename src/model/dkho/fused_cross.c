@@ -4,13 +4,40 @@
 #include "model/dkho/fused_impl.h"
 
 real *cross_rows(const block *b, int l, int k, int q, int p) {
-  int64_t row = (int64_t)p * b->f->tiles[k] * LANES + (k == b->k ? (int64_t)b->first * LANES : 0);
+  int64_t row = (int64_t)p * fused_near(b->f, k) + (k == b->k ? (int64_t)b->first * LANES : 0);
   return b->s->rows[l & 1][k][q] + row * kern_pad(b->h);
 }
 
 /* All rows q of state l of a neighbouring degree. */
 static const real *rows_of(const block *b, int l, int k, int q) {
   return b->s->rows[l & 1][k][q];
+}
+
+/* Those of degree k. A degree below reads this one as cofaces, one above as faces. Over a link that maps on one side, parts travel from
+ * there, and rows of h on the way to there. */
+static int list_fields(const pass *p, int l, int k, int back, exchange_field *field) {
+  const fused *f = p->f;
+  real *const *rows = p->s->rows[l & 1][k];
+  int count = 0, plain = 0;
+  for (int up = 0; up < 2; up++) {
+    int kind = up ? PART_BELOW : PART_ABOVE;
+    const fused_link *link = back ? &f->link[k][up] : fused_sends(f, l, k, up);
+    if (!link || !link->used || (back && !fused_lives(f, l + 1, k))) continue;
+    if (link->maps_first == back) plain |= kind;
+    for (int q = 0; link->maps_first != back && q < f->parts; q++)
+      field[count++] = (exchange_field){k, kind, rows[1 + up] + q * fused_near(f, k) * kern_pad(f->s.h)};
+  }
+  if (plain) field[count++] = (exchange_field){k, plain, rows[0]};
+  return count;
+}
+
+void cross_begin(const pass *p, int l, int back) {
+  exchange_field field[4 * DEG];
+  int count = 0;
+  if (!p->f->ranks || !p->f->parts || l == p->f->s.layers) return;
+  for (int k = 0; k < p->f->s.degrees; k++)
+    if (fused_lives(p->f, l, k)) count += list_fields(p, l, k, back, field + count);
+  share_begin(p, SHARE_CONTENT, count, field);
 }
 
 /* x = A z for links that gather first, into the state; base = Σ A (z W) for those that map first. */

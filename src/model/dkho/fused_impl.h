@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 
 enum { LANES = KERN_LANES, DEG = FUSED_DEGREES, CHUNK = 64, BLOCK = 4 }; /* tiles a chunk, a block */
-enum { TREE_LEVELS = 24 };
 
 /* Weights as the passes want them, rebuilt by fused_prepare. States are kept without the affine part of their norm; it is
  * folded into every matrix that reads them ("in" below), while transposes, for the way back, are of the bare matrices. */
@@ -83,6 +82,11 @@ typedef struct chunk_tree {
   int *root; /* by held leaf: the number of the root that begins with it */
 } chunk_tree;
 
+/* A node of the tree of degree k, and the place of its sum. */
+typedef struct tree_node {
+  int k, level, at, slot;
+} tree_node;
+
 typedef struct shared_mesh shared_mesh;
 
 struct fused {
@@ -111,7 +115,8 @@ struct fused {
   chunk *chunks;
   int chunk_count;
   chunk_tree tree[DEG];
-  int levels, roots;               /* the most of any tree */
+  int roots;                       /* the most of any tree */
+  int partials;                    /* the most sums that a pass holds at a time, with the one at hand */
   unsigned char *need;             /* [layers·substeps + 1][DEG]: is θ wanted there? */
   unsigned live[FUSED_LAYERS + 1]; /* degrees whose state l the output can feel; never more than at l - 1 */
   arena mem;
@@ -139,9 +144,9 @@ typedef struct sample_state {
   real *pre[FUSED_LAYERS][DEG];   /* [t][h]: before GELU, kept where it takes gathers to make; else NULL */
   real *rows
       [2][DEG]
-      [3]; /* of even and odd states, in rows of kern_pad(h): z itself; parts for the degree below, and above. On the way
-                          * back cotangents: of the update's first map; of parts from below, and above */
-  real *low;                         /* [degrees][modes][kern_pad(h)]: coefficients of the state */
+      [3]; /* of even and odd states, in rows of kern_pad(h), fused_near of them: z itself; parts for the degree below, and
+                          * above. On the way back cotangents: of the update's first map; of parts from below, and above */
+  real *low;                         /* [roots][degrees][modes][kern_pad(h)]: coefficients of the state; back: g_T */
   real *mixed[FUSED_LAYERS];         /* fused_modes.c */
   real *far, *g_low;                 /* [degrees·modes][h]: what modes bring, cotangent of the coefficients; */
   real *mix_work;                    /* room */
@@ -155,6 +160,7 @@ typedef struct sample_state {
   double *leaf;                                    /* [chunks of a degree][3]: the same as numbers */
   double *sums;                                    /* [roots][layers·substeps][DEG][3]: their sums */
   real *partial;                                   /* `partials` of the team: a chunk's share of a unit's gradient */
+  tree_node *waiting;                              /* as many: nodes whose sums are in these */
   real *packed;                                    /* [roots] gradients of the sample, borrowed from the team */
   real *flat_y, *flat_g;                           /* row-major output and cotangent */
   dkho_status status;                              /* of messages between ranks: the first failure */
@@ -183,6 +189,11 @@ struct fused_team {
   arena mem;
 };
 
+/* Of the chunks of a pass: all, those without neighbours of other ranks, the others. */
+typedef enum { ALL_CHUNKS, INNER_CHUNKS, RIM_CHUNKS } chunk_range;
+/* What crosses between ranks: phases and residuals, or a carrier; content over links. */
+typedef enum { SHARE_RELATION, SHARE_CONTENT, SHARE_KINDS } share_kind;
+
 /* One pass over all chunks. */
 typedef struct pass {
   const fused *f;
@@ -193,7 +204,7 @@ typedef struct pass {
   _Atomic int *free; /* of the team */
   int layer, step;
   int turned; /* chunks from the last to the first */
-  enum { ALL_CHUNKS, INNER_CHUNKS, RIM_CHUNKS } which;
+  chunk_range which;
 } pass;
 typedef void (*chunk_fn)(const pass *p, const chunk *c, scratch *w, real *partial);
 
@@ -221,7 +232,7 @@ static inline real *state_at(const block *b, int l) {
 /* Weight and bias gradients of y = x W + b from g_y [n][out]. */
 void linear_grads(const block *b, const real *x, size_t xs, int in, const real *gy, int out, real *gw, real *gb);
 
-/* fused_link.c: lists, matrices and their gradients. */
+/* fused_link.c: lists, matrices and their gradients. m: all of the mesh, in order. */
 dkho_status plan_links(fused *f, const fused_mesh *m);
 dkho_status alloc_links(fused *f);
 void plan_cross(const fused *f, int l, int k, grad_unit *u); /* of the unit that ends with state l */
@@ -237,6 +248,8 @@ void cross_back(const block *b, const packed_rank *r);
 void cross_return(const block *b, int l, const grad_unit *u, real *gz, real *partial);
 /* Where rows q of state l of degree k from the block's first on are held, part p. */
 real *cross_rows(const block *b, int l, int k, int q, int p);
+/* Rows of state l that neighbours on other ranks read, or on the way back of the cotangents that the update of layer l left, set off. */
+void cross_begin(const pass *p, int l, int back);
 
 /* fused_modes.c: low modes. The layer's part of the first map from the coefficients of state l in `low`; and back, from the sums of the
  * units of layer l to g_low and the gradients of its maps. */
@@ -274,6 +287,21 @@ static inline int tree_has(const chunk_tree *t, int level, int at) {
 }
 /* value: [held leaves][m], used up; the sum of a root is left in the place of its first leaf. */
 void tree_sum(const chunk_tree *t, int m, double *value);
+/* Nodes that wait for those beside them. */
+typedef struct tree_pile {
+  tree_node *node;
+  int count;
+} tree_pile;
+/* Takes x, with its sum, up the tree as far as the nodes beside it wait: into += from for each of them. x is then the root it has come to,
+ * and 1 is returned; or it waits. add NULL: nothing is added. */
+int tree_climb(const fused *f, tree_pile *pile, tree_node *x, void (*add)(void *ctx, int into, int from), void *ctx);
+/* Chunk number `at` of a pass in one direction; -1: not in the range. */
+static inline int fused_chunk_at(const fused *f, chunk_range which, int turned, int at) {
+  int i = turned ? f->chunk_count - 1 - at : at;
+  return which == ALL_CHUNKS || f->chunks[i].rim == (which == RIM_CHUNKS) ? i : -1;
+}
+/* When the rims are known. */
+dkho_status plan_partials(fused *f);
 
 /* Divides the mesh m, which is in the order `order`: own rows and their neighbours take its place, in f and in *m. */
 dkho_status share_create(fused *f, const mesh_share *how, int32_t *order[DEG], fused_mesh *m, arena *a);
@@ -283,9 +311,14 @@ void share_free(shared_mesh *s);
 dkho_status share_total(const fused *f, int k, int m, double *value, double *total);
 /* The leaves of the chunks of degree k that are held here, ascending; NULL: all. */
 const int32_t *share_leaves(const fused *f, int k);
+/* Row i of degree k held here: which one it is of the whole mesh; and the other way round for all rows that gathers may name. */
+int64_t share_simplex(const fused *f, int k, int64_t i);
+void share_places(const fused *f, int k, int32_t *place);
 /* Rows of neighbours on their way. Without ranks nothing happens; a failure is left in the state. */
-void share_begin(const pass *p, int count, const exchange_field *field);
-void share_finish(const pass *p);
+void share_begin(const pass *p, share_kind kind, int count, const exchange_field *field);
+void share_finish(const pass *p, share_kind kind);
+/* to [degrees][modes][kern_pad(h)]: sums of the roots of the degrees in `mask`; that of root r of degree k is at from[k] + r·stride. */
+void share_low(const pass *p, unsigned mask, const real *const *from, size_t stride, real *to);
 /* The first rank gets the gradient of all, in the place of root 0. */
 void share_gradient(const pass *p);
 /* The sums of a root, of a substep and degree. */
@@ -316,13 +349,23 @@ void carrier_backward(pass *p, int l);
 /* Runs fn over the chunks of the degrees in `mask`; unit_of, when given, says where a chunk's partial gradient belongs. */
 void run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k));
 
-/* The same where fn gathers rows of neighbours: what needs none from other ranks first, then, when they are there, the rest. */
-void run_across(pass *p, unsigned mask, chunk_fn fn);
+/* The same where fn gathers rows of neighbours, which are under way: what needs none from other ranks first, then, when they are there,
+ * the rest. */
+void run_across(pass *p, share_kind kind, unsigned mask, chunk_fn fn,
+                const grad_unit *(*unit_of)(const pass *p, int k));
 
 static inline int fused_lives(const fused *f, int l, int k) {
   return k >= 0 && (f->live[l] >> k & 1U);
 }
 
+/* Rows of degree k that gathers may name, in whole tiles. */
+static inline int64_t fused_near(const fused *f, int k) {
+  return (int64_t)kern_tiles(f->cols[k]) * LANES;
+}
+/* Numbers in the coefficients of all degrees. */
+static inline size_t fused_low_size(const fused *f) {
+  return (size_t)(f->s.degrees * f->s.modes) * (size_t)kern_pad(f->s.h);
+}
 /* Whether the update of layer l takes in what links and modes bring. */
 static inline int fused_extended(const fused *f) {
   return f->parts || f->s.modes;

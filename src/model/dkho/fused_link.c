@@ -55,9 +55,13 @@ static kern_csr csr_of(const entries *e, int h) {
   return (kern_csr){e->ptr, e->col, e->val};
 }
 
-/* Rows up to a whole tile; those beyond the simplices are empty. */
+/* Rows of a list of the whole mesh: up to a whole tile, those beyond the simplices empty. */
+static int64_t rows_of_all(const fused *f, int k) {
+  return (int64_t)kern_tiles(f->whole[k]) * LANES;
+}
+
 static dkho_status list_side(const fused *f, const side *s, int k, int n, entries *e, arena *a) {
-  int64_t rows = (int64_t)f->tiles[k] * LANES, have = f->s.n[k];
+  int64_t rows = rows_of_all(f, k), have = f->whole[k];
   TRY(take_entries(a, rows, begins(s, have), f->parts, e));
   for (int64_t i = 0; i < rows; i++) e->ptr[i + 1] = begins(s, i < have ? i + 1 : have);
   for (int64_t i = 0; i < have; i++)
@@ -84,6 +88,32 @@ static dkho_status turn_entries(const entries *in, int64_t rows, entries *out, a
   return DKHO_OK;
 }
 
+/* Of a list of degree k for the whole mesh the rows held here, with the numbers that rows of degree j have here; all, when ranks do not
+ * share the mesh. */
+static dkho_status take_held(const fused *f, int k, int j, entries *e, arena *a, arena *work) {
+  entries all = *e;
+  int64_t at = 0, count = 0, have = f->s.n[k];
+  int32_t *place;
+  if (!f->ranks) return DKHO_OK;
+  for (int64_t i = 0; i < have; i++) {
+    int64_t from = share_simplex(f, k, i);
+    count += all.ptr[from + 1] - all.ptr[from];
+  }
+  TRY(take_entries(a, (int64_t)f->tiles[k] * LANES, count, all.parts, e));
+  if (!ARENA_NEW(work, place, f->whole[j])) return DKHO_E_MEMORY;
+  share_places(f, j, place);
+  for (int64_t i = 0; i < e->rows; i++) {
+    for (int64_t from = i < have ? share_simplex(f, k, i) : 0, p = all.ptr[from]; i < have && p < all.ptr[from + 1];
+         p++) {
+      e->col[at] = place[all.col[p]];
+      for (int q = 0; q < e->parts; q++) e->val[at * e->parts + q] = all.val[p * e->parts + q];
+      at++;
+    }
+    e->ptr[i + 1] = at;
+  }
+  return DKHO_OK;
+}
+
 /* The parts as entries of their own: part q of row j of the other degree, which has `apart` rows, is row q·apart + j. */
 static dkho_status merge_parts(const entries *in, int64_t apart, entries *out, arena *a) {
   int64_t at = 0;
@@ -105,17 +135,20 @@ static dkho_status merge_parts(const entries *in, int64_t apart, entries *out, a
 static dkho_status plan_link(fused *f, const fused_mesh *m, int k, int up, arena *work) {
   fused_link *link = &f->link[k][up];
   int j = up ? k + 1 : k - 1;
-  int64_t here = (int64_t)f->tiles[k] * LANES, there = (int64_t)f->tiles[j] * LANES;
+  int64_t here = fused_near(f, k), there = fused_near(f, j);
   if ((here > there ? here : there) * f->parts * kern_pad(f->s.h) > INT32_MAX)
     return fail(DKHO_E_INPUT, "exchange: %lld simplices of width %d are too many for 31-bit places",
-                (long long)f->s.n[here > there ? k : j], f->s.h);
+                (long long)(here > there ? here : there), f->s.h);
   side s = side_of(m, k, up);
   entries list, turned, merged;
   link->used = 1;
-  link->maps_first = f->s.n[j] < f->s.n[k];
+  link->maps_first = f->whole[j] < f->whole[k];
   if (f->parts == 2) link->faces = !up ? k + 1 : link->maps_first ? 2 : 0;
-  TRY(list_side(f, &s, k, link->faces, &list, link->maps_first ? work : &f->mem));
-  TRY(turn_entries(&list, there, &turned, link->maps_first ? &f->mem : work));
+  arena *first = link->maps_first ? work : &f->mem, *second = link->maps_first ? &f->mem : work;
+  TRY(list_side(f, &s, k, link->faces, &list, f->ranks ? work : first));
+  TRY(turn_entries(&list, rows_of_all(f, j), &turned, f->ranks ? work : second));
+  TRY(take_held(f, k, j, &list, first, work));
+  TRY(take_held(f, j, k, &turned, second, work));
   TRY(merge_parts(link->maps_first ? &list : &turned, link->maps_first ? there : here, &merged, &f->mem));
   link->there = csr_of(link->maps_first ? &merged : &list, f->s.h);
   link->back = csr_of(link->maps_first ? &turned : &merged, f->s.h);
@@ -174,9 +207,35 @@ static void part_shares(const fused *f, const fused_link *link, int q, double sh
   share[1] = f->parts == 2 && link->faces ? 1.0 / link->faces : f->parts == 2 ? q : f->s.exchange == FUSED_UNSIGNED;
 }
 
+/* Where the sender's map stands, h × width. */
+static size_t send_at(const fused *f, int l, int k, int up) {
+  return f->s.layer[l].rank[up ? k + 1 : k - 1].send;
+}
+
+/* Entry of W, or of D W of content that is narrowed by D. */
+static double link_entry(const fused *f, int l, int k, int up, int u, const real *p, int i, int o) {
+  const real *w = p + f->s.layer[l].rank[k].link[up][u];
+  int h = f->s.h, width = f->s.width;
+  if (width == h) return (double)w[i * h + o];
+  const real *d = p + send_at(f, l, k, up);
+  double s = 0;
+  for (int m = 0; m < width; m++) s += (double)d[i * width + m] * (double)w[m * h + o];
+  return s;
+}
+
+/* Its gradient g to W, or to D and W. */
+static void link_grad(const fused *f, int l, int k, int up, int u, const real *p, int i, int o, real g, real *out) {
+  size_t w = f->s.layer[l].rank[k].link[up][u], d = send_at(f, l, k, up);
+  size_t h = (size_t)f->s.h, width = (size_t)f->s.width, row = (size_t)i, col = (size_t)o;
+  if (width == h) out[w + row * h + col] += g;
+  for (size_t m = 0; width < h && m < width; m++) {
+    out[d + row * width + m] += g * p[w + m * h + col];
+    out[w + m * h + col] += g * p[d + row * width + m];
+  }
+}
+
 /* Part q's matrix, h × h, into rows of length ld. */
 static void pack_part(const fused *f, int l, int k, int up, int q, const real *p, real *to, int ld) {
-  const fused_rank *at = &f->s.layer[l].rank[k];
   int h = f->s.h;
   double share[2];
   part_shares(f, &f->link[k][up], q, share);
@@ -184,20 +243,19 @@ static void pack_part(const fused *f, int l, int k, int up, int q, const real *p
     for (int o = 0; o < h; o++) {
       double s = 0;
       for (int u = 0; u < 2; u++)
-        if (share[u] != 0) s += share[u] * (double)p[at->link[up][u] + (size_t)(i * h + o)];
+        if (share[u] != 0) s += share[u] * link_entry(f, l, k, up, u, p, i, o);
       to[i * ld + o] = (real)s;
     }
 }
 
-/* Its gradient, rows of length ld, to those of W_s and W_u. */
-static void collect_part(const fused *f, int l, int k, int up, int q, const real *g, int ld, real *out) {
-  const fused_rank *at = &f->s.layer[l].rank[k];
+/* Its gradient, rows of length ld, to those of W_s and W_u; p: the parameters. */
+static void collect_part(const fused *f, int l, int k, int up, int q, const real *p, const real *g, int ld, real *out) {
   int h = f->s.h;
   double share[2];
   part_shares(f, &f->link[k][up], q, share);
   for (int u = 0; u < 2; u++)
     for (int i = 0; share[u] != 0 && i < h; i++)
-      for (int o = 0; o < h; o++) out[at->link[up][u] + (size_t)(i * h + o)] += (real)share[u] * g[i * ld + o];
+      for (int o = 0; o < h; o++) link_grad(f, l, k, up, u, p, i, o, (real)share[u] * g[i * ld + o], out);
 }
 
 /* The parts that are mapped here, as rows of the update's first matrix. */
@@ -238,7 +296,8 @@ static void collect_cross(const fused *f, int l, int k, int up, const real *para
   real *g = packed + u->base;
   affine state = state_affine(f, params, l, j);
   release(&state, h, wide, g + u->cross_w[!up], g + u->cross_b[!up]);
-  for (int q = 0; q < f->parts; q++) collect_part(f, l, k, up, q, g + u->cross_w[!up] + q * h, kern_pad(wide), out);
+  for (int q = 0; q < f->parts; q++)
+    collect_part(f, l, k, up, q, params, g + u->cross_w[!up] + q * h, kern_pad(wide), out);
 }
 
 void collect_links(const fused *f, int l, int k, const real *params, real *packed, real *out) {
@@ -247,6 +306,6 @@ void collect_links(const fused *f, int l, int k, const real *params, real *packe
   for (int up = 0; up < 2; up++) {
     if (f->link[k][up].used && f->link[k][up].maps_first) collect_cross(f, l, k, up, params, packed, out);
     for (int q = 0; f->link[k][up].used && !f->link[k][up].maps_first && q < f->parts; q++, row += h)
-      collect_part(f, l, k, up, q, packed + u->base + u->w1 + row * kern_pad(h), kern_pad(h), out);
+      collect_part(f, l, k, up, q, params, packed + u->base + u->w1 + row * kern_pad(h), kern_pad(h), out);
   }
 }

@@ -104,6 +104,7 @@ static void layer_at(const params *p, const dkho_config *cfg, int l, fused_layer
     fused_rank *r = &out->rank[k];
     if (related) relation_at(p, l, k, r);
     links_at(p, cfg, l, k, r);
+    if (dkho_narrows(cfg)) r->send = find_place(p, "layer%d.send%d", ".w", l, k);
     if (cfg->spectral) r->ret = find_place(p, "layer%d.ret%d", ".w", l, k);
     r->update = mlp_at(p, "layer%d.upd%d", l, k);
     r->skip = find_place(p, "layer%d.skip%d", ".w", l, k);
@@ -176,7 +177,9 @@ dkho_status dkho_fused_create(fused **out, const kern *kernels, const dkho_confi
   const features *f = v->f;
   fused_shape s = {.relation = relation_of(cfg),
                    .exchange = (int)cfg->exchange,
+                   .width = cfg->exchange_width,
                    .modes = cfg->spectral,
+                   .slots = cfg->slots,
                    .degrees = cfg->degrees,
                    .h = cfg->h,
                    .c = cfg->c,

@@ -4,21 +4,25 @@
 
 #include <string.h>
 
-/* The matrices of a layer that the way back needs, degrees·modes × h each. */
+/* The matrices of a layer that the way back needs, degrees·modes × h or slots × h. */
 typedef struct mixed {
-  real *c, *cb, *pre, *act, *v;
+  real *c, *cb, *v;
+  real *pre, *act; /* slots */
 } mixed;
 
 static size_t mixed_size(const fused *f) {
   return (size_t)(f->s.degrees * f->s.modes) * (size_t)f->s.h;
 }
+static size_t slots_size(const fused *f) {
+  return (size_t)f->s.slots * (size_t)f->s.h;
+}
 static mixed mixed_at(const fused *f, const sample_state *s, int l) {
   size_t n = mixed_size(f);
   real *x = s->mixed[l];
-  return (mixed){x, x + n, x + 2 * n, x + 3 * n, x + 4 * n};
+  return (mixed){x, x + n, x + 2 * n, x + 3 * n, x + 3 * n + slots_size(f)};
 }
 size_t mix_room(const fused *f) {
-  return 5 * mixed_size(f);
+  return 3 * mixed_size(f) + 2 * slots_size(f);
 }
 
 static dkho_status keep_modes(fused *f, const real *from, int k, real **out) {
@@ -27,12 +31,17 @@ static dkho_status keep_modes(fused *f, const real *from, int k, real **out) {
   return DKHO_OK;
 }
 
+/* Entries of one map across modes. */
+static size_t mix_across(const fused *f) {
+  return (size_t)(f->s.degrees * f->s.modes) * (size_t)f->s.slots;
+}
+
 static dkho_status alloc_mix(fused *f) {
-  size_t h = (size_t)f->s.h, all = (size_t)(f->s.degrees * f->s.modes);
+  size_t h = (size_t)f->s.h, across = mix_across(f);
   for (int l = 0; l < f->s.layers; l++) {
     packed_layer *p = &f->layer[l];
     if (!ARENA_NEW(&f->mem, p->mix, h * h) || !ARENA_NEW(&f->mem, p->mix_t, h * h) ||
-        !ARENA_NEW(&f->mem, p->mix1, all * all) || !ARENA_NEW(&f->mem, p->mix2, all * all))
+        !ARENA_NEW(&f->mem, p->mix1, across) || !ARENA_NEW(&f->mem, p->mix2, across))
       return DKHO_E_MEMORY;
     for (int k = 0; k < f->s.degrees; k++)
       if (!ARENA_NEW(&f->mem, p->rank[k].ret, h * h) || !ARENA_NEW(&f->mem, p->rank[k].ret_t, h * h))
@@ -46,7 +55,7 @@ dkho_status plan_modes(fused *f, const fused_mesh *m) {
   for (int k = 0; k < f->s.degrees; k++) {
     TRY(keep_modes(f, m->analyse[k], k, &f->analyse[k]));
     f->synthesise[k] = f->analyse[k];
-    f->grow[k] = m->synthesise[k] ? 1 : (real)f->s.n[k];
+    f->grow[k] = m->synthesise[k] ? 1 : (real)f->whole[k];
     if (m->synthesise[k]) TRY(keep_modes(f, m->synthesise[k], k, &f->synthesise[k]));
   }
   return alloc_mix(f);
@@ -54,7 +63,7 @@ dkho_status plan_modes(fused *f, const fused_mesh *m) {
 
 /* Places of the sums: coefficients of a degree apart, gradients of the maps at the end of the packed ones. */
 void plan_mix(fused *f) {
-  size_t h = (size_t)f->s.h, all = (size_t)(f->s.degrees * f->s.modes);
+  size_t h = (size_t)f->s.h, across = mix_across(f);
   if (!f->s.modes) return;
   for (int k = 0; k < f->s.degrees; k++) {
     size_t size = (size_t)f->s.modes * (size_t)kern_pad(f->s.h);
@@ -63,7 +72,7 @@ void plan_mix(fused *f) {
   }
   for (int l = 0; l < f->s.layers; l++) {
     mix_unit *u = &f->mix[l];
-    u->mix = f->grads, u->mix1 = u->mix + h * h, u->mix2 = u->mix1 + all * all, f->grads = u->mix2 + all * all;
+    u->mix = f->grads, u->mix1 = u->mix + h * h, u->mix2 = u->mix1 + across, f->grads = u->mix2 + across;
     for (int k = 0; k < f->s.degrees; k++) u->ret[k] = f->grads, f->grads += h * h;
   }
   f->grads = (f->grads + LANES - 1) / LANES * LANES;
@@ -80,8 +89,8 @@ void pack_modes(const fused *f, int l, const real *params) {
   int h = f->s.h, all = f->s.degrees * f->s.modes;
   if (!f->s.modes) return;
   keep_matrix(p->mix, p->mix_t, params + at->mix, h, h);
-  keep_matrix(p->mix1, NULL, params + at->mix1, all, all);
-  keep_matrix(p->mix2, NULL, params + at->mix2, all, all);
+  keep_matrix(p->mix1, NULL, params + at->mix1, f->s.slots, all);
+  keep_matrix(p->mix2, NULL, params + at->mix2, all, f->s.slots);
   for (int k = 0; k < f->s.degrees; k++) {
     const packed_rank *r = &p->rank[k];
     for (int i = 0; i < h * h; i++) r->ret[i] = f->grow[k] * params[at->rank[k].ret + (size_t)i];
@@ -92,11 +101,11 @@ void pack_modes(const fused *f, int l, const real *params) {
 void collect_modes(const fused *f, int l, const real *packed, real *out) {
   const fused_layer *at = &f->s.layer[l];
   const mix_unit *u = &f->mix[l];
-  size_t h = (size_t)f->s.h, all = (size_t)(f->s.degrees * f->s.modes);
+  size_t h = (size_t)f->s.h, across = mix_across(f);
   if (!f->s.modes) return;
   f->k->axpy(h * h, 1, packed + u->mix, out + at->mix);
-  f->k->axpy(all * all, 1, packed + u->mix1, out + at->mix1);
-  f->k->axpy(all * all, 1, packed + u->mix2, out + at->mix2);
+  f->k->axpy(across, 1, packed + u->mix1, out + at->mix1);
+  f->k->axpy(across, 1, packed + u->mix2, out + at->mix2);
   for (int k = 0; k < f->s.degrees; k++) f->k->axpy(h * h, f->grow[k], packed + u->ret[k], out + at->rank[k].ret);
 }
 
@@ -111,16 +120,33 @@ static void product_turned(const fused *f, int rows, int in, int out, const real
   f->k->row_grad(rows, in, out, x, (size_t)in, g, (size_t)out, y);
 }
 
+/* To `low` of the first root: sums over the whole mesh of the coefficients of state l, which the roots of `low` have; on the way back of
+ * g_T of layer l, which those of its units have. */
+static void total_low(const pass *p, int l, int back) {
+  const fused *f = p->f;
+  size_t each = (size_t)f->s.modes * (size_t)kern_pad(f->s.h);
+  const real *from[DEG];
+  for (int k = 0; k < f->s.degrees; k++)
+    from[k] = back ? p->s->packed + f->unit[l][k].base + f->unit[l][k].low : p->s->low + (size_t)k * each;
+  unsigned mask = f->live[l + back];
+  if (f->ranks)
+    share_low(p, mask, from, back ? f->grads : fused_low_size(f), p->s->low);
+  else
+    for (int k = 0; back && k < f->s.degrees; k++)
+      if (mask >> k & 1U) memcpy(p->s->low + (size_t)k * each, from[k], each * sizeof *p->s->low);
+}
+
 void mix_forward(const pass *p, int l) {
   const fused *f = p->f;
   const packed_layer *w = &f->layer[l];
   mixed m = mixed_at(f, p->s, l);
-  int h = f->s.h, all = f->s.degrees * f->s.modes, modes = f->s.modes;
+  int h = f->s.h, all = f->s.degrees * f->s.modes, modes = f->s.modes, slots = f->s.slots;
+  total_low(p, l, 0);
   for (int i = 0; i < all; i++) memcpy(m.c + i * h, p->s->low + i * kern_pad(h), (size_t)h * sizeof *m.c);
   product(f, all, h, h, m.c, w->mix, m.cb);
-  product(f, all, all, h, w->mix1, m.cb, m.pre);
-  f->k->map(KERN_GELU, mixed_size(f), m.pre, m.act);
-  product(f, all, all, h, w->mix2, m.act, m.v);
+  product(f, slots, all, h, w->mix1, m.cb, m.pre);
+  f->k->map(KERN_GELU, slots_size(f), m.pre, m.act);
+  product(f, all, slots, h, w->mix2, m.act, m.v);
   for (int k = 0; k < f->s.degrees; k++)
     if (fused_lives(f, l + 1, k))
       product(f, modes, h, h, m.v + k * modes * h, w->rank[k].ret, p->s->far + k * modes * h);
@@ -132,10 +158,9 @@ static void return_back(const pass *p, int l, const mixed *m, real *g_v, real *g
   int h = f->s.h, modes = f->s.modes;
   memset(g_v, 0, mixed_size(f) * sizeof *g_v);
   for (int k = 0; k < f->s.degrees; k++) {
-    const grad_unit *u = &f->unit[l][k];
     if (!fused_lives(f, l + 1, k)) continue;
     for (int i = 0; i < modes; i++)
-      memcpy(g_t + i * h, p->s->packed + u->base + u->low + i * kern_pad(h), (size_t)h * sizeof *g_t);
+      memcpy(g_t + i * h, p->s->low + (k * modes + i) * kern_pad(h), (size_t)h * sizeof *g_t);
     product(f, modes, h, h, g_t, f->layer[l].rank[k].ret_t, g_v + k * modes * h);
     product_turned(f, modes, h, h, m->v + k * modes * h, g_t, p->s->packed + f->mix[l].ret[k]);
   }
@@ -146,17 +171,18 @@ void mix_backward(const pass *p, int l) {
   const fused *f = p->f;
   const packed_layer *w = &f->layer[l];
   mixed m = mixed_at(f, p->s, l);
-  int h = f->s.h, all = f->s.degrees * f->s.modes;
-  size_t n = mixed_size(f);
-  real *g_v = p->s->mix_work, *g_act = g_v + n, *turned = g_act + n, *packed = p->s->packed;
+  int h = f->s.h, all = f->s.degrees * f->s.modes, slots = f->s.slots;
+  size_t n = mixed_size(f), inner = slots_size(f);
+  real *g_v = p->s->mix_work, *g_act = g_v + n, *turned = g_act + inner, *packed = p->s->packed;
+  total_low(p, l, 1);
   return_back(p, l, &m, g_v, turned);
-  product_turned(f, all, all, h, w->mix2, g_v, g_act);
-  flip(turned, m.act, all, h);
-  product(f, all, h, all, g_v, turned, packed + f->mix[l].mix2);
-  f->k->unary_back(KERN_GELU, n, 1, m.pre, g_act, 0, g_act);
+  product_turned(f, all, slots, h, w->mix2, g_v, g_act);
+  flip(turned, m.act, slots, h);
+  product(f, all, h, slots, g_v, turned, packed + f->mix[l].mix2);
+  f->k->unary_back(KERN_GELU, inner, 1, m.pre, g_act, 0, g_act);
   flip(turned, m.cb, all, h);
-  product(f, all, h, all, g_act, turned, packed + f->mix[l].mix1);
-  product_turned(f, all, all, h, w->mix1, g_act, g_v);
+  product(f, slots, h, all, g_act, turned, packed + f->mix[l].mix1);
+  product_turned(f, slots, all, h, w->mix1, g_act, g_v);
   product_turned(f, all, h, h, m.c, g_v, packed + f->mix[l].mix);
   product(f, all, h, h, g_v, w->mix_t, p->s->g_low);
 }

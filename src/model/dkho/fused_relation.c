@@ -82,7 +82,7 @@ static void send_rows(const pass *p, int step, int back) {
   for (int k = 0; k < p->f->s.degrees; k++)
     if (fused_wants(p->f, step + 1, k))
       field[count++] = (exchange_field){k, PART_BOTH, back ? p->s->gt[k] : p->s->theta[k][step]};
-  share_begin(p, count, field);
+  share_begin(p, SHARE_RELATION, count, field);
 }
 
 /* A of the cofaces, B of the faces; on the way back their cotangents. */
@@ -93,7 +93,7 @@ static void send_residuals(const pass *p) {
     if (wants_a(p, k)) field[count++] = (exchange_field){k, PART_ABOVE, p->s->res_a[k]};
     if (wants_b(p, k)) field[count++] = (exchange_field){k, PART_BELOW, p->s->res_b[k]};
   }
-  share_begin(p, count, field);
+  share_begin(p, SHARE_RELATION, count, field);
 }
 
 /* θ of the next substep sets off as soon as it is there, and travels while the content is updated. */
@@ -104,9 +104,9 @@ void relation_forward(pass *p, int step) {
     return;
   }
   if (step == 0 && p->f->s.start != FUSED_ZERO) send_rows(p, 0, 0);
-  run_across(p, mask_where(p, wants_a) | mask_where(p, wants_b), residual_chunk);
+  run_across(p, SHARE_RELATION, mask_where(p, wants_a) | mask_where(p, wants_b), residual_chunk, NULL);
   send_residuals(p);
-  run_across(p, mask_where(p, wants_after), step_chunk);
+  run_across(p, SHARE_RELATION, mask_where(p, wants_after), step_chunk, NULL);
   if (step + 1 < p->f->s.layers * p->f->s.substeps) send_rows(p, step + 1, 0);
 }
 
@@ -194,13 +194,13 @@ void relation_backward(pass *p, int step) {
     run_chunks(p, 1U << p->f->s.target, alone_back_chunk, NULL);
   } else {
     send_rows(p, step, 1);
-    run_across(p, (1U << p->f->s.degrees) - 1, residual_back_chunk);
+    run_across(p, SHARE_RELATION, (1U << p->f->s.degrees) - 1, residual_back_chunk, NULL);
   }
   for (int k = 0; k < p->f->s.degrees; k++)
     if (!alone || k == p->f->s.target) sum_dots(p, k);
   if (alone || (step == 0 && p->f->s.start == FUSED_ZERO)) return; /* nothing depends on a start at zero */
   send_residuals(p);
-  run_across(p, mask_where(p, wants_before), step_back_chunk);
+  run_across(p, SHARE_RELATION, mask_where(p, wants_before), step_back_chunk, NULL);
 }
 
 /* m_k = d x_{k-1} + δ x_{k+1}; σ_k is in the matrix that reads it. */
@@ -234,17 +234,17 @@ static void send_carriers(const pass *p, int l, int back) {
   for (int k = 0; k < p->f->s.degrees; k++)
     if (back ? fused_lives(p->f, l + 1, k) : fused_lives(p->f, l + 1, k - 1) || fused_lives(p->f, l + 1, k + 1))
       field[count++] = (exchange_field){k, PART_BOTH, back ? p->s->gt[k] : p->s->theta[k][l]};
-  share_begin(p, count, field);
+  share_begin(p, SHARE_RELATION, count, field);
 }
 
 void carrier_forward(pass *p, int l) {
   p->layer = l;
   send_carriers(p, l, 0);
-  run_across(p, p->f->live[l + 1], content_chunk);
+  run_across(p, SHARE_RELATION, p->f->live[l + 1], content_chunk, NULL);
 }
 
 void carrier_backward(pass *p, int l) {
   p->layer = l;
   send_carriers(p, l, 1);
-  run_across(p, p->f->live[l], hop_back_chunk);
+  run_across(p, SHARE_RELATION, p->f->live[l], hop_back_chunk, NULL);
 }

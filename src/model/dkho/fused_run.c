@@ -11,57 +11,58 @@ struct sweep {
   chunk_fn fn;
   const grad_unit *(*unit_of)(const pass *p, int k);
   _Atomic int next;
-  real *held[TREE_LEVELS]; /* by level of the tree: the node that waits for its neighbour, */
-  int who[TREE_LEVELS];    /* and which one that is; -1: none */
+  tree_pile waiting;
 };
+
+static real *slot_at(const pass *p, int slot) {
+  return p->s->partial + (size_t)slot * p->f->unit_max;
+}
 
 /* Chunk i into slot `slot` of the partial gradients. */
 static void one_chunk(const sweep *w, int i, int worker, int slot) {
   const chunk *c = &w->p->f->chunks[i];
-  real *partial = w->unit_of ? w->p->s->partial + (size_t)slot * w->p->f->unit_max : NULL;
+  real *partial = w->unit_of ? slot_at(w->p, slot) : NULL;
   if (w->unit_of) memset(partial, 0, w->unit_of(w->p, c->k)->size * sizeof *partial);
   w->fn(w->p, c, &w->p->work[worker], partial);
 }
 
-/* Takes chunk i, whose share is in slot `slot`, up its tree as far as the nodes beside it are there. */
+/* Sums of slots and the unit that they are of. */
+typedef struct slot_sums {
+  const pass *p;
+  const grad_unit *u;
+} slot_sums;
+
+static void add_slots(void *ctx, int into, int from) {
+  const slot_sums *s = ctx;
+  s->p->f->k->axpy(s->u->size, 1, slot_at(s->p, from), slot_at(s->p, into));
+}
+
+/* Takes chunk i, whose share is in slot `slot`, up its tree; a root's sum goes where it belongs. */
 static void fold_partial(sweep *w, int i, int slot) {
   const fused *f = w->p->f;
   const chunk *c = &f->chunks[i];
+  slot_sums sums = {w->p, w->unit_of(w->p, c->k)};
+  tree_node x = {c->k, 0, c->leaf, slot};
+  if (!tree_climb(f, &w->waiting, &x, add_slots, &sums)) return;
   const chunk_tree *t = &f->tree[c->k];
-  const grad_unit *u = w->unit_of(w->p, c->k);
-  real *value = w->p->s->partial + (size_t)slot * f->unit_max;
-  int level = 0, at = c->leaf;
-  for (; !tree_is_root(t, level, at); level++, at >>= 1) {
-    if (!tree_has(t, level, at ^ 1)) continue;
-    if (w->who[level] < 0) {
-      w->held[level] = value, w->who[level] = at;
-      return;
-    }
-    assert(w->who[level] == (at ^ 1));
-    f->k->axpy(u->size, 1, value, w->held[level]);
-    value = w->held[level], w->who[level] = -1;
-  }
-  int root = t->root[t->before[at << level]];
-  real *to = u->apart ? w->p->s->low : w->p->s->packed + (size_t)root * f->grads;
-  memcpy(to + u->base, value, u->size * sizeof *value);
+  size_t root = (size_t)t->root[t->before[x.at << x.level]];
+  real *to = sums.u->apart ? w->p->s->low + root * fused_low_size(f) : w->p->s->packed + root * f->grads;
+  memcpy(to + sums.u->base, slot_at(w->p, x.slot), sums.u->size * sizeof *to);
 }
 
-/* A slot that no node of the tree waits in. */
+/* A slot that no node waits in. */
 static int free_slot(const sweep *w) {
   for (int slot = 0;; slot++) {
     int taken = 0;
-    for (int l = 0; l < TREE_LEVELS; l++)
-      taken |= w->who[l] >= 0 && w->held[l] == w->p->s->partial + (size_t)slot * w->p->f->unit_max;
+    for (int i = 0; i < w->waiting.count; i++) taken |= w->waiting.node[i].slot == slot;
     if (!taken) return slot;
   }
 }
 
-/* The chunk at place `at` in the direction of the pass; -1: of a degree that it leaves out. */
+/* The chunk at place `at` in the direction of the pass; -1: one that it leaves out. */
 static int chunk_at(const sweep *w, int at) {
-  const fused *f = w->p->f;
-  int i = w->p->turned ? f->chunk_count - 1 - at : at;
-  if (w->p->which != ALL_CHUNKS && f->chunks[i].rim != (w->p->which == RIM_CHUNKS)) return -1;
-  return w->mask >> f->chunks[i].k & 1U ? i : -1;
+  int i = fused_chunk_at(w->p->f, w->p->which, w->p->turned, at);
+  return i >= 0 && w->mask >> w->p->f->chunks[i].k & 1U ? i : -1;
 }
 
 static void take_chunks(sweep *w, int worker) {
@@ -71,43 +72,60 @@ static void take_chunks(sweep *w, int worker) {
 
 /* Shows the pass to whoever has no sample, takes part in it, and waits until the guests are gone. */
 static void share(sweep *w, post *here, int worker) {
+  atomic_store(&w->next, 0);
   atomic_store(&here->open, w);
   take_chunks(w, worker);
   atomic_store(&here->open, NULL);
   for (unsigned turn = 0; atomic_load(&here->guests); turn++) pool_breathe(turn);
 }
 
-void run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k)) {
-  sweep w = {.p = p, .mask = mask, .fn = fn, .unit_of = unit_of};
-  int shared = p->post && atomic_load(p->free) > 0;
-  for (int l = 0; l < TREE_LEVELS; l++) w.who[l] = -1;
-  if (shared) share(&w, p->post, p->worker);
+/* The chunks of the pass's range. `shared`: with whoever has no sample, each chunk then in a slot of its own. */
+static void run_range(sweep *w, int shared) {
+  const pass *p = w->p;
+  if (shared) share(w, p->post, p->worker);
   for (int at = 0; at < p->f->chunk_count; at++) {
-    int i = chunk_at(&w, at);
+    int i = chunk_at(w, at);
     if (i < 0) continue;
-    int slot = shared || !unit_of ? i : free_slot(&w);
-    if (!shared) one_chunk(&w, i, p->worker, slot);
-    if (unit_of) fold_partial(&w, i, slot);
+    int slot = shared || !w->unit_of ? i : free_slot(w);
+    if (!shared) one_chunk(w, i, p->worker, slot);
+    if (w->unit_of) fold_partial(w, i, slot);
   }
 }
 
-void run_across(pass *p, unsigned mask, chunk_fn fn) {
+static int has_help(const pass *p) {
+  return p->post && atomic_load(p->free) > 0;
+}
+
+void run_chunks(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k)) {
+  sweep w = {.p = p, .mask = mask, .fn = fn, .unit_of = unit_of, .waiting = {p->s->waiting, 0}};
+  run_range(&w, has_help(p));
+}
+
+void run_across(pass *p, share_kind kind, unsigned mask, chunk_fn fn,
+                const grad_unit *(*unit_of)(const pass *p, int k)) {
+  sweep w = {.p = p, .mask = mask, .fn = fn, .unit_of = unit_of, .waiting = {p->s->waiting, 0}};
+  int shared = has_help(p);
   if (!p->f->ranks) {
-    run_chunks(p, mask, fn, NULL);
+    run_range(&w, shared);
     return;
   }
   p->which = INNER_CHUNKS;
-  run_chunks(p, mask, fn, NULL);
-  share_finish(p);
+  run_range(&w, shared);
+  share_finish(p, kind);
   p->which = RIM_CHUNKS;
-  run_chunks(p, mask, fn, NULL);
+  run_range(&w, shared);
   p->which = ALL_CHUNKS;
 }
 
-/* A pass over the big arrays runs against the one before: it begins where that one ended, with what is still in cache. */
-static void run_turned(pass *p, unsigned mask, chunk_fn fn, const grad_unit *(*unit_of)(const pass *p, int k)) {
+/* A pass over the big arrays runs against the one before: it begins where that one ended, with what is still in cache. `across`: it
+ * reads what neighbours left on links. */
+static void run_turned(pass *p, int across, unsigned mask, chunk_fn fn,
+                       const grad_unit *(*unit_of)(const pass *p, int k)) {
   p->turned = !p->turned;
-  run_chunks(p, mask, fn, unit_of);
+  if (across && p->f->parts)
+    run_across(p, SHARE_CONTENT, mask, fn, unit_of);
+  else
+    run_chunks(p, mask, fn, unit_of);
 }
 
 static const grad_unit *content_unit(const pass *p, int k) {
@@ -139,10 +157,11 @@ static void load_sample(const pass *p, const fused_sample *in) {
   }
 }
 
-/* A pass that makes state l, and, with low modes, what they bring to the layer that reads it. */
+/* A pass that makes state l; its rows for other ranks; and, with low modes, what they bring to the layer that reads it. */
 static void make_state(pass *p, int l, chunk_fn fn) {
   int mixes = p->f->s.modes && l < p->f->s.layers;
-  run_turned(p, p->f->live[l], fn, mixes ? low_unit : NULL);
+  run_turned(p, l > 0, p->f->live[l], fn, mixes ? low_unit : NULL);
+  cross_begin(p, l, 0);
   if (mixes) mix_forward(p, l);
 }
 
@@ -161,7 +180,7 @@ static void forward(pass *p, const fused_sample *in) {
     p->layer = l;
     make_state(p, l + 1, content_chunk);
   }
-  run_turned(p, 1U << f->s.target, decoder_chunk, NULL);
+  run_turned(p, 0, 1U << f->s.target, decoder_chunk, NULL);
 }
 
 /* g_global-rows = global ⊗ g_row, once the row's gradient is complete. */
@@ -194,17 +213,18 @@ static void backward(pass *p, const fused_sample *in) {
   memset(s->packed, 0, (size_t)f->roots * f->grads * sizeof *s->packed);
   for (int k = 0; k < f->s.degrees; k++)
     if (fused_lives(f, 0, k) && f->s.c) zero(s->gt[k], f->tiles[k], f->s.c);
-  run_turned(p, 1U << f->s.target, decoder_back_chunk, decoder_unit);
+  run_turned(p, 0, 1U << f->s.target, decoder_back_chunk, decoder_unit);
   for (int l = f->s.layers - 1; l >= 0; l--) {
     p->layer = l;
-    run_turned(p, f->live[l + 1], content_back_chunk, content_unit);
+    run_turned(p, l + 1 < f->s.layers, f->live[l + 1], content_back_chunk, content_unit);
+    cross_begin(p, l, 1);
     if (f->s.modes) mix_backward(p, l);
     if (f->s.relation == FUSED_CARRIER)
       carrier_backward(p, l);
     else if (f->s.relation != FUSED_NONE)
       phases_backward(p, l);
   }
-  run_turned(p, f->live[0], encoder_back_chunk, encoder_unit);
+  run_turned(p, 1, f->live[0], encoder_back_chunk, encoder_unit);
   share_gradient(p);
   if (f->s.relation == FUSED_COUPLED || f->s.relation == FUSED_ALONE) relation_scalars(p);
   global_grads(p, in);

@@ -1,37 +1,10 @@
 /* fused_share.c: one mesh over several ranks. Each holds whole chunks and, behind its rows, those of other ranks that are faces or
- * cofaces of its own. What crosses between ranks: c numbers a row, of phases and of residuals, once each per substep and direction;
- * few numbers per chunk for sums over the mesh; and one gradient per node of the trees where ranks meet. */
-#include "model/dkho/fused_impl.h"
+ * cofaces of its own. What crosses between ranks: c numbers a row, of phases and of residuals, once each per substep and direction; over
+ * links h numbers a row, once per layer and direction, and as many for each mode; few numbers per chunk for sums over the mesh; and one
+ * gradient per node of the trees where ranks meet. Sums and gradients are in fused_share_sum.c. */
+#include "model/dkho/fused_share_impl.h"
 
-#include <assert.h>
 #include <string.h>
-
-enum { TAG_GRADIENT = 101, SHARE_UNITS = FUSED_LAYERS + 2 };
-
-/* The tree of one degree, as all ranks know it. A root (chunk_tree) is known by its first leaf. */
-typedef struct share_tree {
-  const int32_t *owner; /* by leaf */
-  int *run;             /* by leaf: where the run of leaves with one owner ends that it belongs to */
-  int *root;            /* by leaf: number of the root that begins with it, roots by rank; -1: none */
-  int *first;           /* ranks + 1: number of each rank's first root */
-} share_tree;
-
-struct shared_mesh {
-  comm *ranks;
-  partition *p;
-  mesh_part *own;
-  exchange *ghosts;
-  share_tree tree[DEG];
-  size_t *offset;         /* ranks + 1: of bytes in a gathered array */
-  int32_t *rows;          /* the caller's rows of the target degree by rank, in order */
-  unsigned char *message; /* a degree's gradient */
-  double *sums;           /* room for all roots' sums, */
-  size_t sums_room;       /* so many of them */
-  real *output;           /* the output by rank, for fused_gather */
-  arena mem;
-};
-
-/* ---- rows ---- */
 
 static incidence incidence_in(const fused *f, const fused_mesh *m) {
   incidence i = {.degrees = f->s.degrees};
@@ -86,6 +59,16 @@ static dkho_status list_rows(shared_mesh *s, const fused *f, const int32_t *orde
   return DKHO_OK;
 }
 
+/* Of content every part of a link is a field. */
+static dkho_status create_exchanges(const fused *f) {
+  shared_mesh *s = f->ranks;
+  int c = f->s.c, h = f->s.h, parts = f->s.exchange == (FUSED_SIGNED | FUSED_UNSIGNED) ? 2 : 1;
+  exchange_shape relation = {.width = c, .stride = c, .fields = 1, .tag = SHARE_RELATION},
+                 content = {.width = h, .stride = kern_pad(h), .fields = parts, .tag = SHARE_CONTENT};
+  if (c) TRY(exchange_create(&s->ghosts[SHARE_RELATION], s->own, s->ranks, &relation));
+  return f->s.exchange ? exchange_create(&s->ghosts[SHARE_CONTENT], s->own, s->ranks, &content) : DKHO_OK;
+}
+
 dkho_status share_create(fused *f, const mesh_share *how, int32_t *order[DEG], fused_mesh *m, arena *a) {
   incidence in = incidence_in(f, m);
   if (!MEM_NEW(f->ranks, 1)) return DKHO_E_MEMORY;
@@ -94,12 +77,22 @@ dkho_status share_create(fused *f, const mesh_share *how, int32_t *order[DEG], f
   TRY(divide_mesh(s, &in, how));
   TRY(list_rows(s, f, order[f->s.target]));
   for (int k = 0; k < f->s.degrees; k++) TRY(take_degree(f, k, order[k], m, a));
-  return exchange_create(&s->ghosts, s->own, s->ranks, f->s.c);
+  return create_exchanges(f);
+}
+
+int64_t share_simplex(const fused *f, int k, int64_t i) {
+  return part_simplex(f->ranks->own, k, i);
+}
+
+void share_places(const fused *f, int k, int32_t *place) {
+  const part_degree *d = &f->ranks->own->at[k];
+  for (int64_t i = 0; i < d->own; i++) place[share_simplex(f, k, i)] = (int32_t)i;
+  for (int64_t g = 0; g < d->ghosts; g++) place[d->ghost[g]] = (int32_t)(d->ghost_at + g);
 }
 
 void share_free(shared_mesh *s) {
   if (!s) return;
-  exchange_free(s->ghosts);
+  for (int kind = 0; kind < SHARE_KINDS; kind++) exchange_free(s->ghosts[kind]);
   part_free(s->own);
   partition_free(s->p);
   mem_free(s->sums);
@@ -130,186 +123,20 @@ static void find_rims(fused *f) {
   }
 }
 
-/* ---- trees ---- */
-
-/* Whether one rank holds all leaves of a node. */
-static int has_one_owner(const share_tree *t, int leaves, int level, int at) {
-  int64_t first = (int64_t)at << level, end = (int64_t)(at + 1) << level;
-  return t->run[first] >= (end < leaves ? end : leaves);
-}
-
-/* Level of the root that begins with this leaf. */
-static int root_level(const share_tree *t, const chunk_tree *c, int leaf) {
-  int level = 0;
-  while (level < c->levels && has_one_owner(t, c->leaves, level + 1, leaf >> (level + 1))) level++;
-  return level;
-}
-
-static void number_all_roots(share_tree *t, const chunk_tree *c, int ranks) {
-  for (int leaf = c->leaves - 1; leaf >= 0; leaf--) {
-    int same = leaf + 1 < c->leaves && t->owner[leaf + 1] == t->owner[leaf];
-    t->run[leaf] = same ? t->run[leaf + 1] : leaf + 1;
-    t->root[leaf] = -1;
-  }
-  for (int q = 0; q < ranks; q++) {
-    t->first[q + 1] = t->first[q];
-    for (int leaf = 0; leaf < c->leaves; leaf += 1 << root_level(t, c, leaf))
-      if (t->owner[leaf] == q) t->root[leaf] = t->first[q + 1]++;
-  }
-}
-
-/* The gradients of degree k: where they are in a packed one. */
-static int units_of(const fused *f, int k, const grad_unit *list[SHARE_UNITS]) {
-  int count = 0;
-  if (fused_lives(f, 0, k)) list[count++] = &f->enc_unit[k];
-  for (int l = 0; l < f->s.layers; l++)
-    if (fused_lives(f, l + 1, k)) list[count++] = &f->unit[l][k];
-  if (k == f->s.target) list[count++] = &f->dec_unit;
-  return count;
-}
-
-static int substeps_of(const fused *f) {
-  return f->s.relation == FUSED_CARRIER ? 0 : f->s.layers * f->s.substeps;
-}
-
-/* A message: the sums of all substeps, then the units. */
-static size_t message_bytes(const fused *f, int k) {
-  const grad_unit *unit[SHARE_UNITS];
-  size_t bytes = (size_t)substeps_of(f) * 3 * sizeof(double);
-  for (int i = units_of(f, k, unit) - 1; i >= 0; i--) bytes += unit[i]->size * sizeof(real);
-  return bytes;
-}
-
 dkho_status share_plan(fused *f) {
-  shared_mesh *s = f->ranks;
-  size_t longest = 0;
-  if (!s) return DKHO_OK;
+  if (!f->ranks) return DKHO_OK;
   find_rims(f);
-  for (int k = 0; k < f->s.degrees; k++) {
-    share_tree *t = &s->tree[k];
-    int leaves = f->tree[k].leaves;
-    t->owner = s->p->owner[k];
-    if (!ARENA_NEW(&s->mem, t->run, leaves + 1) || !ARENA_NEW(&s->mem, t->root, leaves + 1) ||
-        !ARENA_NEW(&s->mem, t->first, s->ranks->size + 1))
-      return DKHO_E_MEMORY;
-    number_all_roots(t, &f->tree[k], s->ranks->size);
-    assert(t->first[s->ranks->rank + 1] - t->first[s->ranks->rank] == f->tree[k].roots);
-    size_t bytes = message_bytes(f, k);
-    longest = bytes > longest ? bytes : longest;
-  }
-  return ARENA_NEW(&s->mem, s->message, longest) && ARENA_NEW(&s->mem, s->offset, s->ranks->size + 1) ? DKHO_OK
-                                                                                                      : DKHO_E_MEMORY;
-}
-
-/* Grows with the first sum of its width, and never again. */
-static dkho_status room_for_sums(shared_mesh *s, size_t count) {
-  if (count <= s->sums_room) return DKHO_OK;
-  mem_free(s->sums);
-  s->sums_room = 0;
-  if (!MEM_NEW(s->sums, count)) return DKHO_E_MEMORY;
-  s->sums_room = count;
-  return DKHO_OK;
-}
-
-/* Everybody gets the sums of all roots and goes up the rest of the tree by itself. */
-dkho_status share_total(const fused *f, int k, int m, double *value, double *total) {
-  shared_mesh *s = f->ranks;
-  const share_tree *t = &s->tree[k];
-  const chunk_tree *c = &f->tree[k];
-  int ranks = s->ranks->size;
-  TRY(room_for_sums(s, (size_t)(t->first[ranks] * m)));
-  tree_sum(c, m, value);
-  for (int i = 0; i < c->before[c->leaves]; i++)
-    if (c->root[i] >= 0)
-      memcpy(s->sums + (t->first[s->ranks->rank] + c->root[i]) * m, value + (int64_t)i * m, (size_t)m * sizeof *value);
-  for (int q = 0; q <= ranks; q++) s->offset[q] = (size_t)(t->first[q] * m) * sizeof *value;
-  TRY(comm_gather(s->ranks, s->offset, s->sums));
-  for (int level = 0; level < c->levels; level++)
-    for (int at = 0; tree_has(c, level, at + 1); at += 2) {
-      if (has_one_owner(t, c->leaves, level + 1, at >> 1)) continue;
-      double *one = s->sums + t->root[at << level] * m;
-      const double *two = s->sums + t->root[(at + 1) << level] * m;
-      for (int i = 0; i < m; i++) one[i] += two[i];
-    }
-  memcpy(total, s->sums + t->root[0] * m, (size_t)m * sizeof *total);
-  return DKHO_OK;
-}
-
-/* ---- a sample's gradient ---- */
-
-/* The gradients of degree k of a root into the message. */
-static void write_message(const pass *p, int k, int root) {
-  const fused *f = p->f;
-  const grad_unit *unit[SHARE_UNITS];
-  unsigned char *to = f->ranks->message;
-  int units = units_of(f, k, unit);
-  for (int step = 0; step < substeps_of(f); step++, to += 3 * sizeof(double))
-    memcpy(to, sums_at(f, p->s, root, step, k), 3 * sizeof(double));
-  for (int i = 0; i < units; to += unit[i]->size * sizeof(real), i++)
-    memcpy(to, p->s->packed + (size_t)root * f->grads + unit[i]->base, unit[i]->size * sizeof(real));
-}
-
-/* The message to, or added to, those of a root. */
-static void read_message(const pass *p, int k, int root, int add) {
-  const fused *f = p->f;
-  const grad_unit *unit[SHARE_UNITS];
-  const unsigned char *from = f->ranks->message;
-  int units = units_of(f, k, unit);
-  for (int step = 0; step < substeps_of(f); step++, from += 3 * sizeof(double)) {
-    double sum[3], *to = sums_at(f, p->s, root, step, k);
-    memcpy(sum, from, sizeof sum);
-    for (int i = 0; i < 3; i++) to[i] = (add ? to[i] : 0) + sum[i];
-  }
-  for (int i = 0; i < units; from += unit[i]->size * sizeof(real), i++) {
-    real *to = p->s->packed + (size_t)root * f->grads + unit[i]->base;
-    if (add)
-      f->k->axpy(unit[i]->size, 1, (const real *)(const void *)from, to);
-    else
-      memcpy(to, from, unit[i]->size * sizeof(real));
-  }
-}
-
-/* Root b of rank `from` to, or added to, root a of rank `to`. */
-static dkho_status move_gradient(const pass *p, int k, int from, int b, int to, int a, int add) {
-  shared_mesh *s = p->f->ranks;
-  int me = s->ranks->rank;
-  if (me == from) write_message(p, k, b);
-  if (me == from && from != to) return comm_send(s->ranks, to, TAG_GRADIENT, s->message, message_bytes(p->f, k));
-  if (me != to) return DKHO_OK;
-  if (from != to) TRY(comm_receive(s->ranks, from, TAG_GRADIENT, s->message, message_bytes(p->f, k)));
-  read_message(p, k, a, add);
-  return DKHO_OK;
-}
-
-/* A node's gradient is with the owner of its first leaf. All go through the nodes in one order, so nobody waits in a circle. */
-static dkho_status add_degree(const pass *p, int k) {
-  const share_tree *t = &p->f->ranks->tree[k];
-  const chunk_tree *c = &p->f->tree[k];
-  for (int level = 0; level < c->levels; level++)
-    for (int at = 0; tree_has(c, level, at + 1); at += 2) {
-      if (has_one_owner(t, c->leaves, level + 1, at >> 1)) continue;
-      int one = at << level, two = (at + 1) << level, to = t->owner[one], from = t->owner[two];
-      TRY(move_gradient(p, k, from, t->root[two] - t->first[from], to, t->root[one] - t->first[to], 1));
-    }
-  return t->owner[0] ? move_gradient(p, k, t->owner[0], 0, 0, 0, 0) : DKHO_OK;
-}
-
-void share_gradient(const pass *p) {
-  if (!p->f->ranks) return;
-  for (int k = 0; k < p->f->s.degrees && p->s->status == DKHO_OK; k++) p->s->status = add_degree(p, k);
-  if (p->f->ranks->ranks->rank == 0) return;
-  memset(p->s->packed, 0, p->f->grads * sizeof *p->s->packed);
-  memset(p->s->sums, 0, (size_t)substeps_of(p->f) * DEG * 3 * sizeof *p->s->sums);
+  return share_plan_sums(f);
 }
 
 /* ---- rows of neighbours ---- */
 
-void share_begin(const pass *p, int count, const exchange_field *field) {
-  if (p->f->ranks && p->s->status == DKHO_OK) p->s->status = exchange_begin(p->f->ranks->ghosts, count, field);
+void share_begin(const pass *p, share_kind kind, int count, const exchange_field *field) {
+  if (p->f->ranks && p->s->status == DKHO_OK) p->s->status = exchange_begin(p->f->ranks->ghosts[kind], count, field);
 }
 
-void share_finish(const pass *p) {
-  if (p->f->ranks && p->s->status == DKHO_OK) p->s->status = exchange_finish(p->f->ranks->ghosts);
+void share_finish(const pass *p, share_kind kind) {
+  if (p->f->ranks && p->s->status == DKHO_OK) p->s->status = exchange_finish(p->f->ranks->ghosts[kind]);
 }
 
 /* ---- for the caller ---- */

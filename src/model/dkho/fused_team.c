@@ -26,7 +26,7 @@ static int leaves_rows(const fused *f, int k, int q) {
 /* Rows for neighbours, and states before GELU, of degree k. */
 static dkho_status plan_rows(fused_team *t, sample_state *st, int k) {
   const fused *f = t->f;
-  size_t row = (size_t)f->tiles[k] * LANES * (size_t)kern_pad(f->s.h);
+  size_t row = (size_t)fused_near(f, k) * (size_t)kern_pad(f->s.h);
   dkho_status s = DKHO_OK;
   for (int odd = 0; odd < 2; odd++)
     for (int q = 0; q < 3; q++)
@@ -42,7 +42,7 @@ static dkho_status plan_mixing(fused_team *t, sample_state *st) {
   size_t all = (size_t)(f->s.degrees * f->s.modes);
   dkho_status s = DKHO_OK;
   if (!all) return s;
-  st->low = reals(t, all * (size_t)kern_pad(f->s.h), &s);
+  st->low = reals(t, (size_t)f->roots * fused_low_size(f), &s);
   st->far = reals(t, all * (size_t)f->s.h, &s);
   st->g_low = reals(t, all * (size_t)f->s.h, &s);
   st->mix_work = reals(t, mix_room(f), &s);
@@ -88,6 +88,7 @@ static dkho_status plan_state(fused_team *t, sample_state *st) {
   TRY(plan_mixing(t, st));
   st->y = tiles(t, f->tiles[k], outs, &s);
   if (f->s.modes || !t->predicts) st->partial = reals(t, (size_t)t->partials * f->unit_max, &s);
+  if (!ARENA_NEW(&t->mem, st->waiting, t->partials)) return DKHO_E_MEMORY;
   if (t->predicts) return s;
   st->g_y = tiles(t, f->tiles[k], outs, &s);
   st->flat_y = reals(t, (size_t)f->whole[k] * (size_t)outs, &s);
@@ -123,7 +124,7 @@ static dkho_status plan(fused_team *t) {
   size_t gradients = (size_t)t->samples * (size_t)t->f->roots;
   if (!t->predicts && !ARENA_NEW(&t->mem, t->packed, gradients * t->f->grads)) return DKHO_E_MEMORY;
   if (width > 1 && !ARENA_NEW(&t->mem, t->post, width)) return DKHO_E_MEMORY;
-  t->partials = t->f->levels + 1;
+  t->partials = t->f->partials;
   if (width > 1 && t->partials < t->f->chunk_count) t->partials = t->f->chunk_count;
   for (int i = 0; i < states; i++) TRY(plan_state(t, &t->state[i]));
   for (int i = 0; i < width; i++) TRY(plan_scratch(t, &t->work[i]));

@@ -8,20 +8,21 @@
 
 /* Places of NAME.lin1, NAME.norm, NAME.lin2 in the slab. */
 typedef struct mlp_places {
-  int64_t w1, b1, gain, shift, w2, b2;
+  int64_t w1, b1, gain, shift, w2, b2, s; /* s: of a branch that is weighed */
 } mlp_places;
 
-/* One sample of the branch: x = g W_1 + b_1, xhat the normalised GELU(x), m the coefficients; and Hᵀ g_û. */
+/* One sample of the branch: x = g W_1 + b_1, xhat the normalised GELU(x), m the coefficients, low those of ũ; and Hᵀ g_û. */
 typedef struct head_slot {
-  double *x, *hat, *g_hat, *m, *g_m;
+  double *x, *hat, *g_hat, *m, *low, *g_m;
   double rstd;
 } head_slot;
 
 struct head {
-  const fused *f;    /* borrowed: whose rows these are */
-  int64_t n;         /* simplices of degree q */
-  int channels;      /* C */
-  int modes;         /* β; 0: no branch */
+  const fused *f; /* borrowed: whose rows these are */
+  int64_t n;      /* simplices of degree q */
+  int channels;   /* C */
+  int modes;      /* β; 0: no branch */
+  dkho_branch branch;
   int summary, wide; /* extents of the branch: S, h */
   double eps;
   const real *h, *mh;  /* N_q × β, borrowed */
@@ -43,16 +44,23 @@ static int64_t find_place(const params *p, const char *name) {
 
 static dkho_status create_branch(head *h, const params *p, int slots) {
   int64_t outs = (int64_t)h->modes * h->channels;
-  h->at = (mlp_places){find_place(p, "harm.lin1.w"), find_place(p, "harm.lin1.b"), find_place(p, "harm.norm.g"),
-                       find_place(p, "harm.norm.b"), find_place(p, "harm.lin2.w"), find_place(p, "harm.lin2.b")};
+  h->at = (mlp_places){find_place(p, "harm.lin1.w"),
+                       find_place(p, "harm.lin1.b"),
+                       find_place(p, "harm.norm.g"),
+                       find_place(p, "harm.norm.b"),
+                       find_place(p, "harm.lin2.w"),
+                       find_place(p, "harm.lin2.b"),
+                       0};
   int64_t wide = h->wide, first = h->summary * wide;
-  h->own = (mlp_places){0, first, first + wide, first + 2 * wide, first + 3 * wide, first + 3 * wide + wide * outs};
-  h->grads = h->own.b2 + outs;
+  h->own = (mlp_places){0, first, first + wide, first + 2 * wide, first + 3 * wide, first + 3 * wide + wide * outs, 0};
+  h->grads = h->own.s = h->own.b2 + outs;
+  if (h->branch == DKHO_BRANCH_WEIGHED) h->at.s = find_place(p, "harm.s"), h->grads += outs;
   if (!ARENA_NEW(&h->mem, h->slot, slots)) return DKHO_E_MEMORY;
   for (int i = 0; i < slots; i++) {
     head_slot *s = &h->slot[i];
     if (!ARENA_NEW(&h->mem, s->x, h->wide) || !ARENA_NEW(&h->mem, s->hat, h->wide) ||
-        !ARENA_NEW(&h->mem, s->g_hat, h->wide) || !ARENA_NEW(&h->mem, s->m, outs) || !ARENA_NEW(&h->mem, s->g_m, outs))
+        !ARENA_NEW(&h->mem, s->g_hat, h->wide) || !ARENA_NEW(&h->mem, s->m, outs) ||
+        !ARENA_NEW(&h->mem, s->low, outs) || !ARENA_NEW(&h->mem, s->g_m, outs))
       return DKHO_E_MEMORY;
   }
   return DKHO_OK;
@@ -74,6 +82,7 @@ dkho_status head_create(head **out, const dkho_config *cfg, const fused *f, cons
   if (!MEM_NEW(h, 1)) return DKHO_E_MEMORY;
   h->f = f, h->n = g->n[cfg->target], h->channels = cfg->channels, h->eps = cfg->loss_eps;
   h->modes = cfg->variant == DKHO_NO_HARMONIC ? 0 : cfg->harmonic;
+  h->branch = cfg->branch;
   h->summary = cfg->summary, h->wide = cfg->h;
   h->h = g->h, h->mh = g->mh, h->g = g;
   dkho_status s = create_sums(h, slots);
@@ -168,7 +177,13 @@ static void add_modes(const head *h, const real *basis, const double *a, const r
   }
 }
 
-/* out ← ũ + H (m - (M H)ᵀ ũ) */
+/* How much of coefficient o of ũ the branch replaces. */
+static double replaced_share(const head *h, int o) {
+  if (h->branch == DKHO_BRANCH_WEIGHED) return (double)h->weights[h->at.s + o];
+  return h->branch == DKHO_BRANCH_ALONE;
+}
+
+/* out ← ũ + H (m - s ⊙ (M H)ᵀ ũ) */
 static dkho_status compose_output(head *h, int slot, const real *summary, const real *u, real *out) {
   int outs = h->modes * h->channels;
   if (!h->modes) {
@@ -176,9 +191,10 @@ static dkho_status compose_output(head *h, int slot, const real *summary, const 
     return DKHO_OK;
   }
   double *a = h->sums + (int64_t)slot * h->wide_sum;
-  run_branch(h, &h->slot[slot], summary);
-  TRY(project(h, slot, h->mh, u, a));
-  for (int o = 0; o < outs; o++) a[o] = h->slot[slot].m[o] - a[o];
+  head_slot *s = &h->slot[slot];
+  run_branch(h, s, summary);
+  if (h->branch != DKHO_BRANCH_ADDED) TRY(project(h, slot, h->mh, u, s->low));
+  for (int o = 0; o < outs; o++) a[o] = s->m[o] - replaced_share(h, o) * s->low[o];
   add_modes(h, h->h, a, u, out);
   return DKHO_OK;
 }
@@ -219,8 +235,9 @@ dkho_status head_loss(head *h, int slot, const real *summary, const real *u, con
   set_given_rows(h, NULL, g_u);
   if (!h->modes) return DKHO_OK;
   double *g_m = h->slot[slot].g_m, *a = h->sums + (int64_t)slot * h->wide_sum;
-  TRY(project(h, slot, h->h, g_u, g_m)); /* m enters as H m, ũ as ũ - H (M H)ᵀ ũ */
-  for (int o = 0; o < outs; o++) a[o] = -g_m[o];
+  TRY(project(h, slot, h->h, g_u, g_m)); /* m enters as H m, ũ as ũ - H (s ⊙ (M H)ᵀ ũ) */
+  if (h->branch == DKHO_BRANCH_ADDED) return DKHO_OK;
+  for (int o = 0; o < outs; o++) a[o] = -replaced_share(h, o) * g_m[o];
   add_modes(h, h->mh, a, g_u, g_u);
   return DKHO_OK;
 }
@@ -230,6 +247,7 @@ static void gradient_output(const head *h, const head_slot *s, double *g_hat, re
   const real *w = h->weights;
   int wide = h->wide, outs = h->modes * h->channels;
   for (int o = 0; o < outs; o++) g[h->own.b2 + o] = (real)s->g_m[o];
+  for (int o = 0; h->branch == DKHO_BRANCH_WEIGHED && o < outs; o++) g[h->own.s + o] = (real)(-s->low[o] * s->g_m[o]);
   for (int j = 0; j < wide; j++) {
     double in = s->hat[j] * (double)w[h->at.gain + j] + (double)w[h->at.shift + j], g_in = 0;
     for (int o = 0; o < outs; o++) {
@@ -274,4 +292,5 @@ void head_collect(const head *h, const real *own, real *g) {
   add_tensor(g + h->at.shift, own + h->own.shift, wide);
   add_tensor(g + h->at.w2, own + h->own.w2, wide * outs);
   add_tensor(g + h->at.b2, own + h->own.b2, outs);
+  if (h->branch == DKHO_BRANCH_WEIGHED) add_tensor(g + h->at.s, own + h->own.s, outs);
 }

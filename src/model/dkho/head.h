@@ -1,5 +1,5 @@
-/* head.h: what follows the decoder's output ũ (N_q × C): û = ũ - H (M H)ᵀ ũ + H harm(g), the loss ‖û - y‖ / max(‖y‖, eps), and the
- * way back, by hand. The tape of dkho_record is the definition. Sums over simplices are taken in double, by the blocks of
+/* head.h: what follows the decoder's output ũ (N_q × C): û = ũ + H (harm(g) - s ⊙ (M H)ᵀ ũ), s one, zero or learned by the
+ * branch's kind, the loss ‖û - y‖ / max(‖y‖, eps), and the way back, by hand. The tape of dkho_record is the definition. Sums over simplices are taken in double, by the blocks of
  * the fused network. */
 #ifndef MODEL_DKHO_HEAD_H
 #define MODEL_DKHO_HEAD_H

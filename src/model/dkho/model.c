@@ -15,8 +15,11 @@ enum {
   OPT_START,
   OPT_EXCHANGE,
   OPT_RELATION,
+  OPT_EXCHANGE_WIDTH,
   OPT_SPECTRAL,
-  OPT_ENTRYWISE
+  OPT_SLOTS,
+  OPT_ENTRYWISE,
+  OPT_BRANCH
 };
 static const model_option table[] = {
     [OPT_H] = {"h", OPTION_INT, 32, 1, 4096, NULL, "content width"},
@@ -30,14 +33,19 @@ static const model_option table[] = {
     [OPT_START] = {"start", OPTION_CHOICE, 0, 0, 0, dkho_start_names, "relation states at the start"},
     [OPT_EXCHANGE] = {"exchange", OPTION_CHOICE, 0, 0, 0, dkho_exchange_names, "content between degrees in each layer"},
     [OPT_RELATION] = {"relation", OPTION_CHOICE, 0, 0, 0, dkho_relation_names, "the phases, or none at all"},
+    [OPT_EXCHANGE_WIDTH] = {"exchange_width", OPTION_INT, 0, 0, 4096, NULL, "width of what is exchanged; 0: h"},
     [OPT_SPECTRAL] = {"spectral", OPTION_INT, 0, 0, 512, NULL, "low modes per degree that carry content far"},
+    [OPT_SLOTS] = {"slots", OPTION_INT, 0, 0, 2048, NULL, "inner width of the maps across modes; 0: all modes"},
     [OPT_ENTRYWISE] = {"entrywise", OPTION_CHOICE, 0, 0, 0, dkho_entrywise_names, "maps that muon leaves to adamw"},
+    [OPT_BRANCH] = {"branch", OPTION_CHOICE, 0, 0, 0, dkho_branch_names,
+                    "harmonic part: summary alone, added, or weighed"},
     {0},
 };
 static const model_size sizes[] = {{"small", "h=32 c=2"}, {"large", "h=64 c=4"}, {0}};
-static const model_size extended_sizes[] = {{"small", "h=32 exchange=both relation=none spectral=32"},
-                                            {"large", "h=64 exchange=both relation=none spectral=32"},
-                                            {0}};
+static const model_size extended_sizes[] = {
+    {"small", "h=32 exchange=both relation=none spectral=32 slots=32 branch=weighed"},
+    {"large", "h=64 exchange=both relation=none spectral=32 slots=32 branch=weighed"},
+    {0}};
 
 dkho_config dkho_config_of(const model_setup *s) {
   dkho_config c = {.h = model_int(s, OPT_H),
@@ -51,8 +59,11 @@ dkho_config dkho_config_of(const model_setup *s) {
                    .start = (dkho_start)model_int(s, OPT_START),
                    .exchange = (dkho_exchange)model_int(s, OPT_EXCHANGE),
                    .relation = (dkho_relation)model_int(s, OPT_RELATION),
+                   .exchange_width = model_int(s, OPT_EXCHANGE_WIDTH),
                    .spectral = model_int(s, OPT_SPECTRAL),
+                   .slots = model_int(s, OPT_SLOTS),
                    .entrywise = (dkho_entrywise)model_int(s, OPT_ENTRYWISE),
+                   .branch = (dkho_branch)model_int(s, OPT_BRANCH),
                    .metric = s->metric,
                    .degrees = s->degrees,
                    .target = s->target,

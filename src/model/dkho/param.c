@@ -10,6 +10,7 @@ const char *const dkho_variant_names[] = {"full", "no_dirac", "no_phase", "no_ha
 const char *const dkho_exchange_names[] = {"off", "signed", "unsigned", "both", NULL};
 const char *const dkho_relation_names[] = {"kuramoto", "none", NULL};
 const char *const dkho_entrywise_names[] = {"none", "relation", "modes", "both", NULL};
+const char *const dkho_branch_names[] = {"alone", "added", "weighed", NULL};
 const char *const dkho_start_names[] = {"zero", "deterministic", "random_learnable", NULL};
 
 int dkho_active_degrees(int dim, int target) {
@@ -31,6 +32,8 @@ dkho_status dkho_check(const dkho_config *f) {
   TRY(in_range("channels", f->channels, 1, 1024));
   for (int k = 0; k < f->degrees; k++) TRY(in_range("features", f->features[k], 1, 4096));
   TRY(in_range("harmonic", f->harmonic, 0, 1 << 20));
+  TRY(in_range("exchange_width", f->exchange_width, 0, f->h));
+  TRY(in_range("slots", f->slots, 0, 4096));
   TRY(in_range("summary", f->summary, f->harmonic > 0, 4096));
   if (f->relation == DKHO_RELATION_NONE && (f->variant == DKHO_NO_PHASE || f->variant == DKHO_NO_DIRAC))
     return fail(DKHO_E_INPUT, "model: relation none: there is no relation of which variant %s could leave out a part",
@@ -75,30 +78,33 @@ static void declare_relation(const dkho_config *f, params *p, int l, int k) {
   if (f->entrywise & DKHO_ENTRYWISE_RELATION) params_entrywise(p, first);
 }
 
-static void declare_zero_map(params *p, const char *name, int h) {
-  params_add(p, name, 2, (const int64_t[]){h, h}, INIT_CONST, 0);
+static void declare_zero_map(params *p, const char *name, int in, int out) {
+  params_add(p, name, 2, (const int64_t[]){in, out}, INIT_CONST, 0);
 }
 
-/* Maps of what comes from below (dn) and above (up), signed (s) and unsigned (u). */
+/* Maps of what comes from below (dn) and above (up), signed (s) and unsigned (u); before them, of what is sent. */
 static void declare_exchange(const dkho_config *f, params *p, int l, int k) {
   static const char *const kind[2] = {"s", "u"};
   text t;
+  int w = dkho_exchange_width(f);
+  if (dkho_narrows(f)) params_add_affine(p, name_of(t, "layer%d.send%d", l, k), f->h, w, 0);
   for (int u = 0; u < 2; u++) {
     if (!(f->exchange >> u & 1)) continue;
-    if (k > 0) declare_zero_map(p, name_of(t, "layer%d.%sdn%d.w", l, kind[u], k), f->h);
-    if (k + 1 < f->degrees) declare_zero_map(p, name_of(t, "layer%d.%sup%d.w", l, kind[u], k), f->h);
+    if (k > 0) declare_zero_map(p, name_of(t, "layer%d.%sdn%d.w", l, kind[u], k), w, f->h);
+    if (k + 1 < f->degrees) declare_zero_map(p, name_of(t, "layer%d.%sup%d.w", l, kind[u], k), w, f->h);
   }
 }
 
+/* A₁ and A₂ act from the left: what they sum over is their second extent. */
 static void declare_spectral(const dkho_config *f, params *p, int l) {
   text t;
-  int modes = f->degrees * f->spectral;
+  int modes = f->degrees * f->spectral, slots = dkho_slots(f);
   params_add_affine(p, name_of(t, "layer%d.mix", l), f->h, f->h, 0);
   int first = p->count;
-  params_add_affine(p, name_of(t, "layer%d.mix1", l), modes, modes, 0);
-  params_add_affine(p, name_of(t, "layer%d.mix2", l), modes, modes, 0);
+  params_add(p, name_of(t, "layer%d.mix1.w", l), 2, (const int64_t[]){slots, modes}, INIT_UNIFORM, 1 / sqrt(modes));
+  params_add(p, name_of(t, "layer%d.mix2.w", l), 2, (const int64_t[]){modes, slots}, INIT_UNIFORM, 1 / sqrt(slots));
   if (f->entrywise & DKHO_ENTRYWISE_MODES) params_entrywise(p, first);
-  for (int k = 0; k < f->degrees; k++) declare_zero_map(p, name_of(t, "layer%d.ret%d.w", l, k), f->h);
+  for (int k = 0; k < f->degrees; k++) declare_zero_map(p, name_of(t, "layer%d.ret%d.w", l, k), f->h, f->h);
 }
 
 static void declare_layer(const dkho_config *f, params *p, int l) {
@@ -133,8 +139,11 @@ dkho_status dkho_declare(const dkho_config *f, params *p) {
   for (int k = 0; k < f->degrees; k++) declare_mlp(p, name_of(t, "enc%d", k), f->features[k], f->h, f->h);
   for (int l = 0; l < f->layers; l++) declare_layer(f, p, l);
   declare_mlp(p, "dec", f->h + (f->relation == DKHO_KURAMOTO ? 2 * f->c : 0), f->h, f->channels);
-  if (f->harmonic && f->variant != DKHO_NO_HARMONIC)
+  if (f->harmonic && f->variant != DKHO_NO_HARMONIC) {
     declare_mlp(p, "harm", f->summary, f->h, f->harmonic * f->channels);
+    if (f->branch == DKHO_BRANCH_WEIGHED)
+      params_add_vector(p, "harm.s", (int64_t)f->harmonic * f->channels, INIT_CONST, 0.5);
+  }
   for (int k = 0; k < f->degrees; k++) declare_start(f, p, k);
   return p->status;
 }

@@ -209,14 +209,21 @@ static void relation_view(recorder *r, var z, var theta, var view[2]) {
   }
 }
 
-/* û = ũ - H (M H)ᵀ ũ + H harm(g), from ũ = net->local on. */
+/* H (M H)ᵀ ũ, or H (s ⊙ (M H)ᵀ ũ): what the branch replaces. */
+static var replaced_part(const dkho_config *f, const geometry *g, tape *t, var h, var u) {
+  var own = op_coefficients(t, tape_const(t, g->n[f->target], f->harmonic, g->mh), u);
+  if (f->branch == DKHO_BRANCH_WEIGHED)
+    own = op_mul(t, own, op_reshape(t, tape_param(t, "harm.s"), f->harmonic, f->channels));
+  return op_synthesis(t, h, own, f->channels);
+}
+
+/* û = ũ - H (M H)ᵀ ũ + H harm(g), with less of the second or without it, from ũ = net->local on. */
 static void synthesise(const dkho_config *f, const geometry *g, tape *t, dkho_net *net) {
   net->predicted = net->local;
   if (!f->harmonic || f->variant == DKHO_NO_HARMONIC) return;
-  int64_t n = g->n[f->target];
-  var h = tape_const(t, n, f->harmonic, g->h), mh = tape_const(t, n, f->harmonic, g->mh);
+  var h = tape_const(t, g->n[f->target], f->harmonic, g->h);
   net->summary = tape_input(t, 1, f->summary);
-  net->local = op_axpy(t, -1, op_synthesis(t, h, op_coefficients(t, mh, net->local), f->channels), net->local);
+  if (f->branch != DKHO_BRANCH_ADDED) net->local = op_axpy(t, -1, replaced_part(f, g, t, h, net->local), net->local);
   net->modes = op_synthesis(t, h, op_mlp(t, "harm", 1, &net->summary), f->channels);
   net->predicted = op_axpy(t, 1, net->local, net->modes);
 }
