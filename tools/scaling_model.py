@@ -67,23 +67,19 @@ def gigabytes(x):
 
 def measured(results):
     """Every measured run beside the model."""
-    out = ["| mesh, run | size | shared | batch | one rank, ms | two ranks, ms | speed-up | model, ms | error | waiting |", "|" + "---|" * 10]
+    out = ["| mesh, run | model | shared | batch | one rank, ms | two ranks, ms | speed-up | model, ms | error | waiting |", "|" + "---|" * 10]
     for i, found in enumerate(results.files["ranks"]["bench"], 1):
         for r in found["rows"]:
             for way in ("samples", "parts"):
                 m = r[way]
-                out.append(f"| Darcy, {i} | {r['size']} | {way} | {m['batch']} | {m['alone_ms']:.1f} | {m['together_ms']:.1f} | {m['speedup']:.2f} | "
+                out.append(f"| Darcy, {i} | {r.get('model', 'dkho')}, {r['size']} | {way} | {m['batch']} | {m['alone_ms']:.1f} | {m['together_ms']:.1f} | {m['speedup']:.2f} | "
                            f"{m['predicted_ms']:.1f} | {100 * (m['predicted_ms'] / m['together_ms'] - 1):+.1f} % | {100 * m['communication']:.1f} % |")
     model, large = Machine(results.files["ranks"]), results.files["ranks"]["large"]
     for n, ms in [(large["torus"]["simplices"], m) for m in large["torus"]["ms"]] + [(large["simplices"], large["ms"])]:
         guess = 1e3 * model.step(n, 1, 2, batch=1, describe=0)
         alone = sum(large["torus"]["alone_ms"]) / len(large["torus"]["alone_ms"]) if n == large["torus"]["simplices"] else None
-        out.append(f"| torus, {n:,} simplices | small | parts | 1 | {f'{alone:.1f}' if alone else '–'} | {ms:.1f} | {f'{alone / ms:.2f}' if alone else '–'} | "
+        out.append(f"| torus, {n:,} simplices | dkho, small | parts | 1 | {f'{alone:.1f}' if alone else '–'} | {ms:.1f} | {f'{alone / ms:.2f}' if alone else '–'} | "
                    f"{guess:.1f} | {100 * (guess / ms - 1):+.1f} % | – |")
-    content = results.files["ranks"]["content"]["darcy"]
-    alone, ms, work = content["ms"]["1"], content["ms"]["2"], content["million_multiply_adds"]
-    guess = work["2"] / work["1"] * alone # waiting and messages are left out on both sides
-    out.append(f"| Darcy, processor time | dkho-x, small | parts | 1 | {alone:.1f} | {ms:.1f} | {alone / ms:.2f} | {guess:.1f} | {100 * (guess / ms - 1):+.1f} % | – |")
     return out
 
 
