@@ -11,6 +11,7 @@ static const struct {
     {"dkho-x", "q", {"h=8", "layers=2", "spectral=4"}},
     {"dkho-x", "u", {"h=8", "layers=2", "spectral=4", "relation=kuramoto", "entrywise=modes"}},
     {"dkho-x", "m", {"h=6", "layers=2", "spectral=0", "relation=kuramoto", "exchange=unsigned"}},
+    {"dkho-x", "q", {"h=8", "layers=2", "spectral=0", "latent=5"}},
     {"gno", "q", {"h=6", "project=5", "layers=2", "radius=0.4"}},
     {"mgn", "u", {"h=6", "steps=2"}},
     {"deeponet", "m", {"branch=6", "trunk=5", "last=4", "basis=5"}},

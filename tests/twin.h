@@ -43,6 +43,7 @@ static const char *const twin_cases[] = {
     "torus_x_added",
     "annulus_x_narrow",
     "shell_x_narrow",
+    "torus_x_latent",
 };
 enum { TWIN_CASES = sizeof twin_cases / sizeof twin_cases[0] };
 

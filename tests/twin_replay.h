@@ -68,6 +68,7 @@ static inline dkho_config replay_config(const twin *w) {
   if (json_object_get(w->config, "spectral")) f.spectral = twin_int(w, "spectral");
   if (json_object_get(w->config, "exchange_width")) f.exchange_width = twin_int(w, "exchange_width");
   if (json_object_get(w->config, "slots")) f.slots = twin_int(w, "slots");
+  if (json_object_get(w->config, "latent")) f.latent = twin_int(w, "latent");
   twin_ok(dec_metric_parse(twin_text(w, "metric"), &f.metric));
   json_t *inputs = json_object_get(w->config, "inputs");
   assert_int_equal(f.degrees, dkho_active_degrees(w->c->dim, f.target));

@@ -114,6 +114,7 @@ CASES = {
     "annulus_x_narrow": ("annulus", "hodge", True, dict(target=1, h=4, layers=1, exchange="both", relation="none", exchange_width=3,
                                                         spectral=3, slots=4, branch="added")),
     "shell_x_narrow": ("shell", "unit", True, dict(target=2, h=5, layers=1, exchange="both", exchange_width=2, channels=2, branch="weighed")),
+    "torus_x_latent": ("torus", "unit", True, dict(target=1, h=8, layers=1, exchange="signed", relation="none", latent=3)),
 }
 
 

@@ -277,11 +277,10 @@ def rivals(results):
     return table(["model"] + [TITLE[c].split(",")[0] for c in columns], rows)
 
 
-def seeds(results):
+def seed_table(rows, order, corner):
     """Mean ± deviation of the test error over the seeds, one column per case, the best mean in bold."""
-    data = results.files["seeds"]["rows"]
-    found = {(r["name"], r["case"]): r["steps"] for r in data if "steps" in r}
-    cases, names = (list(dict.fromkeys(r[k] for r in data)) for k in ("case", "name"))
+    found = {(r["name"], r["case"]): r["steps"] for r in rows if "steps" in r}
+    cases = list(dict.fromkeys(r["case"] for r in rows))
     best = {c: min(v["test_rel_l2"] for (_, case), v in found.items() if case == c) for c in cases}
 
     def cell(name, case):
@@ -289,8 +288,17 @@ def seeds(results):
         text = f"{v['test_rel_l2']:.4f} ± {v['spread']:.4f}" if v else "–"
         return f"**{text}**" if v and v["test_rel_l2"] == best[case] else text
 
-    order = [n for group in RIVALS for n in group if n in names]
-    return table(["model"] + cases, [[f"`{n}`" if n == n.lower() else n] + [cell(n, c) for c in cases] for n in order])
+    return table([corner] + cases, [[f"`{n}`" if n == n.lower() else n] + [cell(n, c) for c in cases] for n in order])
+
+
+def seeds(results):
+    rows = results.files["seeds"]["rows"]
+    names = {r["name"] for r in rows}
+    return seed_table(rows, [n for group in RIVALS for n in group if n in names], "model")
+
+
+def variants(results):
+    return seed_table(results.files["ablations"]["rows"], ["full", *VARIANTS], "network")
 
 
 def machine_of(manifest):
@@ -525,7 +533,7 @@ def operations(results):
 
 
 BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "baselines": baselines, "headline": headline, "ablations": ablations,
-          "rivals": rivals, "seeds": seeds, "example": example, "demo": demo, "tutorial": tutorial, "ranks": scaling_model.measured,
+          "rivals": rivals, "seeds": seeds, "variants": variants, "example": example, "demo": demo, "tutorial": tutorial, "ranks": scaling_model.measured,
           "nodes": scaling_model.predicted}
 
 

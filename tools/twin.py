@@ -31,11 +31,12 @@ class Config:
     spectral: int = 0  # low modes per degree
     slots: int = 0  # inner width of the maps across modes; 0: all modes
     branch: str = "alone"  # alone, added, weighed
+    latent: int = 0  # latent tokens per head
 
     def as_dict(self):
         """Extensions of the paper's network only where they are on."""
         plain = Config()
-        extensions = ("exchange", "relation", "exchange_width", "spectral", "slots", "branch")
+        extensions = ("exchange", "relation", "exchange_width", "spectral", "slots", "branch", "latent")
         return {k: v for k, v in asdict(self).items() if k not in extensions or v != getattr(plain, k)}
 
     def related(self):
@@ -166,6 +167,24 @@ class Spectral(nn.Module):
         return [torch.einsum("nm,bmh->bnh", phi, r(v)) * len(phi) ** 0.5 for (phi, _), v, r in zip(self.modes, parts, self.ret)]
 
 
+class Latent(nn.Module):
+    """Attention of the simplices of all degrees to latent tokens, and of these to all simplices, in four heads."""
+
+    def __init__(self, cfg, ranks):
+        super().__init__()
+        self.key, self.value = nn.Linear(cfg.h, cfg.h, bias=False), nn.Linear(cfg.h, cfg.h, bias=False)
+        self.query = nn.Linear(cfg.h, cfg.latent, bias=False)
+        self.back = linears(ranks, cfg.h, cfg.h, bias=False)
+
+    def forward(self, z):
+        stacked = torch.cat(z, 1)
+        heads = lambda x: x.unflatten(-1, (4, -1))
+        score = torch.einsum("bnic,mic->binm", heads(self.key(stacked)), heads(self.query.weight))
+        tokens = torch.einsum("binm,bnic->bimc", score.softmax(2), heads(self.value(stacked)))
+        heard = torch.einsum("binm,bimc->bnic", score.softmax(3), tokens).flatten(2)
+        return [m(y) for m, y in zip(self.back, heard.split([u.shape[1] for u in z], 1))]
+
+
 class Layer(nn.Module):
     def __init__(self, cfg, ranks, modes=None):
         super().__init__()
@@ -181,11 +200,14 @@ class Layer(nn.Module):
         self.norm = nn.ModuleList(nn.LayerNorm(h, eps=1e-5) for _ in range(ranks))
         self.exchange = Exchange(cfg, ranks) if cfg.exchange != "off" else None
         self.spectral = Spectral(cfg, ranks, modes) if cfg.spectral else None
+        self.latent = Latent(cfg, ranks) if cfg.latent else None
 
     def carried(self, inc, z):
         """What the extensions add to the first affine map of every degree."""
         far = [self.exchange(inc, z, k) if self.exchange else 0 for k in range(len(z))]
-        return [a + b for a, b in zip(far, self.spectral(z))] if self.spectral else far
+        for further in (self.spectral, self.latent):
+            far = [a + b for a, b in zip(far, further(z))] if further else far
+        return far
 
     def step(self):
         return self.cfg.tau_lo + self.cfg.tau_range * torch.sigmoid(self.t)
@@ -319,7 +341,7 @@ def phase_score(record, degree, accumulated):
 
 def stored_name(name):
     """PyTorch's parameter name → the name in our files: layer.0.upd.1.lin1.weight → layer0.upd1.lin1.w."""
-    name = re.sub(r"\.(\d+)", r"\1", re.sub(r"\.(exchange|spectral)\.", ".", name))
+    name = re.sub(r"\.(\d+)", r"\1", re.sub(r"\.(exchange|spectral|latent)\.", ".", name))
     weight = ".g" if re.search(r"norm\d*\.weight$", name) else ".w"
     return re.sub(r"\.bias$", ".b", re.sub(r"\.weight$", weight, name))
 

@@ -32,6 +32,7 @@ static void gradients(void **state) {
         f.variant = how == 6 ? DKHO_NO_PHASE : DKHO_FULL;
         f.exchange_width = how % 3 ? 0 : 3, f.slots = how == 5 ? 6 : 0;
         f.branch = (dkho_branch)(how % 3);
+        if (how > 3) f.h = 8, f.latent = 3;
         check_gradients(&x, f);
       }
     small_close(&x);
@@ -39,7 +40,7 @@ static void gradients(void **state) {
 }
 
 /* 2 w h for every pair of neighbouring degrees and kind of exchange, both ways, and degrees · h w where w < h;
- * h² + 2 degrees · M · slots + degrees · h² a layer for the modes; without the relation 3 (h c + c) + 2 c h + h and h² of the
+ * h² + 2 degrees · M · slots + degrees · h² a layer for the modes; 2 h² + h M + degrees · h² for M latent tokens; without the relation 3 (h c + c) + 2 c h + h and h² of the
  * update for every degree, 1 + degrees a layer, and 2 c h of the
  * decoder are gone. */
 static void parameters(void **state) {
@@ -50,7 +51,8 @@ static void parameters(void **state) {
     dkho_config plain = small_config(&x, 1), f = plain;
     f.exchange = (dkho_exchange)(how & 3), f.spectral = 3 * (how / 4 % 3);
     f.relation = how % 2 ? DKHO_RELATION_NONE : 0;
-    f.exchange_width = how / 12, f.slots = how / 12 ? 4 : 0;
+    f.exchange_width = how / 12, f.slots = how / 12 ? 4 : 0, f.latent = how / 24 * 5;
+    plain.h = f.h = 8;
     params *a, *b;
     gc_ok(params_create(&a)), gc_ok(params_create(&b));
     gc_ok(dkho_declare(&plain, a)), gc_ok(dkho_declare(&f, b));
@@ -59,6 +61,7 @@ static void parameters(void **state) {
     int64_t w = f.exchange_width ? f.exchange_width : h, slots = f.slots ? f.slots : deg * f.spectral;
     int64_t more = f.layers * 2 * kinds * (deg - 1) * w * h + (kinds && w < h ? f.layers * deg * h * w : 0);
     if (f.spectral) more += f.layers * (h * h + 2 * deg * f.spectral * slots + deg * h * h);
+    if (f.latent) more += f.layers * (2 * h * h + h * f.latent + deg * h * h);
     if (f.relation == DKHO_RELATION_NONE)
       more -= f.layers * (deg * (3 * (h * c + c) + 2 * c * h + h + h * h) + 1 + deg) + 2 * c * h;
     assert_int_equal(b->total - a->total, more);
@@ -109,7 +112,8 @@ static void untrained(void **state) {
   small x;
   small_open(&x, SMALL_TORUS, DEC_UNIT);
   dkho_config plain = small_config(&x, 1), f = plain;
-  f.exchange = DKHO_EXCHANGE_BOTH, f.exchange_width = 2, f.spectral = 5, f.slots = 7;
+  plain.h = f.h = 8;
+  f.exchange = DKHO_EXCHANGE_BOTH, f.exchange_width = 2, f.spectral = 5, f.slots = 7, f.latent = 6;
   model a, b;
   model_open(&a, &x, plain), model_open(&b, &x, f);
   start_like(&a, &b);

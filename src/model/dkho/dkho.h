@@ -16,6 +16,8 @@
  *   of z_j D_j in place of z_j, D_j (h × w) one map for both neighbours, and W … V' are w × h;
  *   spectral: Φ_k V_k R_k with V = A₂ GELU(A₁ C B), C the stacked coefficients Φ_kᵀ M z_k of the M lowest modes of every degree
  *   (harmonic ones included), A₁ (slots × modes of all degrees) and A₂ (its reverse) across modes, B and R_k across channels;
+ *   latent: Y_k R_k, where every simplex of all degrees attends to M latent tokens, and these to all simplices, in four heads:
+ *   Y = softmax_m(K Q) softmax_n(K Q)ᵀ V, K = Z W, V = Z W', Z the stacked z_k, Q (h × M) learned;
  *   relation none: θ, its maps and the readout are not there; upd_k reads z_k alone, the decoder z_q.
  * branch added: û = ũ + H harm(g), so that the network has a say in the harmonic part, too; weighed: û = ũ + H (harm(g) - s ⊙ Hᵀ M ũ)
  * with one learned s for every harmonic field and channel, ½ at the start.
@@ -29,7 +31,7 @@
 
 #include "model/geometry.h"
 
-enum { DKHO_LAYERS_MAX = 16, DKHO_SUBSTEPS_MAX = 16 };
+enum { DKHO_LAYERS_MAX = 16, DKHO_SUBSTEPS_MAX = 16, DKHO_HEADS = 4 };
 
 typedef enum { DKHO_FULL, DKHO_NO_DIRAC, DKHO_NO_PHASE, DKHO_NO_HARMONIC } dkho_variant;
 extern const char *const dkho_variant_names[]; /* "full", "no_dirac", "no_phase", "no_harmonic", NULL */
@@ -66,6 +68,7 @@ typedef struct dkho_config {
   int exchange_width;       /* w: content is narrowed to it before it is exchanged; 0 or h: it is not */
   int spectral;             /* low modes per degree that carry content far; 0: none */
   int slots;                /* s: inner width of the maps across modes; 0: degrees · spectral */
+  int latent;               /* latent tokens per head that content passes through; 0: none */
   dec_metric metric;        /* of the geometry it is recorded for */
   int degrees;              /* active: 0 … degrees-1 */
   int target, channels;     /* degree q and channels C of the output */

@@ -70,6 +70,31 @@ static void spectral_layer(const dkho_config *f, tape *t, const extension_maps *
   }
 }
 
+/* One head: softmax_m(S) softmax_n(S)ᵀ V with S = K Q; key and value [N × h], this head's columns of them. */
+static var attend(tape *t, int h, int tokens, int head, var key, var value, var query) {
+  int width = h / DKHO_HEADS, from = head * width, to = from + width;
+  int64_t rows = t->var[key].rows;
+  var score = op_matmul(t, op_slice(t, key, 0, rows, from, to), op_slice(t, query, from, to, 0, tokens));
+  var heard = op_gram(t, op_softmax_columns(t, score), op_slice(t, value, 0, rows, from, to));
+  return op_matmul(t, op_softmax(t, score), heard);
+}
+
+static void latent_layer(const dkho_config *f, tape *t, int l, const var *z, carried *c) {
+  var all = f->degrees > 1 ? op_stack(t, f->degrees, z) : z[0], part[DKHO_HEADS];
+  var key = op_matmul(t, all, layer_tensor(t, l, "key", -1)),
+      value = op_matmul(t, all, layer_tensor(t, l, "value", -1));
+  if (t->status != DKHO_OK) return;
+  for (int i = 0; i < DKHO_HEADS; i++)
+    part[i] = attend(t, f->h, f->latent, i, key, value, layer_tensor(t, l, "query", -1));
+  var heard = op_concat(t, DKHO_HEADS, part);
+  int64_t at = 0;
+  for (int k = 0; k < f->degrees && t->status == DKHO_OK; k++) {
+    int64_t n = t->var[z[k]].rows;
+    add_term(&c[k], op_slice(t, heard, at, at + n, 0, f->h), layer_tensor(t, l, "back", k));
+    at += n;
+  }
+}
+
 void extend_layer(const dkho_config *f, tape *t, const extension_maps *m, int l, const var *z,
                   carried out[CX_DEGREES]) {
   var sent[CX_DEGREES];
@@ -80,4 +105,5 @@ void extend_layer(const dkho_config *f, tape *t, const extension_maps *m, int l,
     exchange_degree(f, t, m, l, k, sent, &out[k]);
   }
   if (f->spectral) spectral_layer(f, t, m, l, z, out);
+  if (f->latent) latent_layer(f, t, l, z, out);
 }

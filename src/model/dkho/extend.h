@@ -1,5 +1,5 @@
-/* extend.h: what lets content travel in DKHO beside the relation: exchange between neighbouring degrees, and low modes of every
- * degree; equations in dkho.h.
+/* extend.h: what lets content travel in DKHO beside the relation: exchange between neighbouring degrees, low modes of every
+ * degree, attention through latent tokens; equations in dkho.h.
  *
  * An exchange is a transport A (N_k × N_j, signed or a mean) and a map W (h × h, or w × h of a state narrowed before): (A z) W =
  * A (z W). The map stands on the side with fewer simplices, that of a narrowed state where it arrives. Signed and unsigned parts
@@ -10,7 +10,7 @@
 
 #include "model/dkho/dkho.h"
 
-enum { EXTENSION_TERMS = 3 };
+enum { EXTENSION_TERMS = 4 };
 
 /* The transport of all parts from one neighbouring degree. */
 typedef struct crossing {

@@ -51,6 +51,7 @@ static fused_relation relation_of(const dkho_config *cfg) {
 
 int dkho_fused_serves(const dkho_config *cfg, const features *f) {
   fused_relation relation = relation_of(cfg);
+  if (cfg->latent) return 0;
   if (cfg->lag_scale == 0 && (relation == FUSED_COUPLED || relation == FUSED_ALONE))
     return 0; /* the way back finds the slope of Λ in Λ itself */
   if ((cfg->exchange != DKHO_EXCHANGE_OFF || cfg->spectral) && (relation == FUSED_ALONE || relation == FUSED_CARRIER))

@@ -11,8 +11,7 @@
 enum { DKHO_FUSED_GLOBALS = 256 }; /* broadcast entries at most */
 
 /* 1 when the kernels serve this configuration and these descriptors: every variant from every start, but for a lag_scale of 0; exchange
- * and spectral with coupled phases or without a relation;
- * every sample column with a slot of its own, one list of broadcast summary entries for all degrees. */
+ * and spectral with coupled phases or without a relation; no latent tokens; every sample column with a slot of its own, one list of broadcast summary entries for all degrees. */
 int dkho_fused_serves(const dkho_config *cfg, const features *f);
 /* The view's metric NULL: unit. Everything is copied. */
 dkho_status dkho_fused_create(fused **out, const kern *k, const dkho_config *cfg, const params *p, const model_view *v);

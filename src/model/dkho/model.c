@@ -19,7 +19,8 @@ enum {
   OPT_SPECTRAL,
   OPT_SLOTS,
   OPT_ENTRYWISE,
-  OPT_BRANCH
+  OPT_BRANCH,
+  OPT_LATENT
 };
 static const model_option table[] = {
     [OPT_H] = {"h", OPTION_INT, 32, 1, 4096, NULL, "content width"},
@@ -39,6 +40,7 @@ static const model_option table[] = {
     [OPT_ENTRYWISE] = {"entrywise", OPTION_CHOICE, 0, 0, 0, dkho_entrywise_names, "maps that muon leaves to adamw"},
     [OPT_BRANCH] = {"branch", OPTION_CHOICE, 0, 0, 0, dkho_branch_names,
                     "harmonic part: summary alone, added, or weighed"},
+    [OPT_LATENT] = {"latent", OPTION_INT, 0, 0, 1024, NULL, "latent tokens that all simplices attend to; slower"},
     {0},
 };
 static const model_size sizes[] = {{"small", "h=32 c=2"}, {"large", "h=64 c=4"}, {0}};
@@ -64,6 +66,7 @@ dkho_config dkho_config_of(const model_setup *s) {
                    .slots = model_int(s, OPT_SLOTS),
                    .entrywise = (dkho_entrywise)model_int(s, OPT_ENTRYWISE),
                    .branch = (dkho_branch)model_int(s, OPT_BRANCH),
+                   .latent = model_int(s, OPT_LATENT),
                    .metric = s->metric,
                    .degrees = s->degrees,
                    .target = s->target,

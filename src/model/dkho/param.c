@@ -34,6 +34,9 @@ dkho_status dkho_check(const dkho_config *f) {
   TRY(in_range("harmonic", f->harmonic, 0, 1 << 20));
   TRY(in_range("exchange_width", f->exchange_width, 0, f->h));
   TRY(in_range("slots", f->slots, 0, 4096));
+  TRY(in_range("latent", f->latent, 0, 1024));
+  if (f->latent && f->h % DKHO_HEADS)
+    return fail(DKHO_E_INPUT, "model: latent: h: found %d, expected a multiple of %d heads", f->h, DKHO_HEADS);
   TRY(in_range("summary", f->summary, f->harmonic > 0, 4096));
   if (f->relation == DKHO_RELATION_NONE && (f->variant == DKHO_NO_PHASE || f->variant == DKHO_NO_DIRAC))
     return fail(DKHO_E_INPUT, "model: relation none: there is no relation of which variant %s could leave out a part",
@@ -107,6 +110,15 @@ static void declare_spectral(const dkho_config *f, params *p, int l) {
   for (int k = 0; k < f->degrees; k++) declare_zero_map(p, name_of(t, "layer%d.ret%d.w", l, k), f->h, f->h);
 }
 
+static void declare_latent(const dkho_config *f, params *p, int l) {
+  text t;
+  params_add_affine(p, name_of(t, "layer%d.key", l), f->h, f->h, 0);
+  params_add_affine(p, name_of(t, "layer%d.value", l), f->h, f->h, 0);
+  params_add(p, name_of(t, "layer%d.query.w", l), 2, (const int64_t[]){f->h, f->latent}, INIT_NORMAL,
+             1 / sqrt(f->h / DKHO_HEADS));
+  for (int k = 0; k < f->degrees; k++) declare_zero_map(p, name_of(t, "layer%d.back%d.w", l, k), f->h, f->h);
+}
+
 static void declare_layer(const dkho_config *f, params *p, int l) {
   text t;
   int related = f->relation == DKHO_KURAMOTO;
@@ -122,6 +134,7 @@ static void declare_layer(const dkho_config *f, params *p, int l) {
     declare_exchange(f, p, l, k);
   }
   if (f->spectral) declare_spectral(f, p, l);
+  if (f->latent) declare_latent(f, p, l);
 }
 
 static void declare_start(const dkho_config *f, params *p, int k) {
