@@ -95,6 +95,11 @@ refused "$dkho" data check known.json > known.txt
 expect "known: label 'left': target 'u' of sample 0 is 0 on simplex 0, where it is said to be 0.5" known.txt
 expect "known: target u: 20 samples differ" known.txt
 
+cut=$(printf 'cut-\377.json')
+printf '{' > "$cut"
+refused "$dkho" data check "$cut" --json > cut.out # a name that is not UTF-8 stands in the message
+expect 'cut-?.json' cut.out
+
 refused "$dkho" data check many.json --json > many.out
 "$python" - <<'PY'
 import json

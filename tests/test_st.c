@@ -396,14 +396,33 @@ static void test_hash_frozen(void **state) {
   assert_string_equal(hex, "181a309453185e0f38ef6faa9f0dca58");
 }
 
+static void test_mend_utf8(void **state) {
+  (void)state;
+  static const char *const pairs[][2] = {{"", ""},
+                                         {"Möbius ∂ 𝛿", "Möbius ∂ 𝛿"},
+                                         {"a\xff"
+                                          "b",
+                                          "a?b"},
+                                         {"cut \xe2\x88", "cut ??"},
+                                         {"\xc0\x80 \xed\xa0\x80", "?? ???"}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    char text[32];
+    snprintf(text, sizeof text, "%s", pairs[i][0]);
+    st_mend_utf8(text);
+    assert_string_equal(text, pairs[i][1]);
+    assert_true(st_is_utf8(text));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_canonical),
-      cmocka_unit_test(test_empty),         cmocka_unit_test(test_stream),
-      cmocka_unit_test(test_need),          cmocka_unit_test(test_bad_declarations),
-      cmocka_unit_test(test_interrupted),   cmocka_unit_test(test_disk_full),
-      cmocka_unit_test(test_starved),       cmocka_unit_test(test_hash_avalanche),
-      cmocka_unit_test(test_hash_distinct), cmocka_unit_test(test_hash_frozen),
+      cmocka_unit_test(test_mend_utf8),        cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_canonical),        cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_stream),           cmocka_unit_test(test_need),
+      cmocka_unit_test(test_bad_declarations), cmocka_unit_test(test_interrupted),
+      cmocka_unit_test(test_disk_full),        cmocka_unit_test(test_starved),
+      cmocka_unit_test(test_hash_avalanche),   cmocka_unit_test(test_hash_distinct),
+      cmocka_unit_test(test_hash_frozen),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -47,6 +47,14 @@ int st_is_utf8(const char *s) {
   return 1;
 }
 
+void st_mend_utf8(char *s) {
+  unsigned char *at = (unsigned char *)s;
+  for (int n; *at; at += n) {
+    n = utf8_step(at);
+    if (n == 0) *at = '?', n = 1;
+  }
+}
+
 const char *st_name_fault(const char *name) {
   size_t length = strlen(name);
   if (length == 0) return "is empty";

@@ -15,6 +15,8 @@ enum { ST_RANK_MAX = 8, ST_NAME_MAX = 255, ST_TENSORS_MAX = 65536, ST_HEADER_MAX
 
 /* Whether the text is UTF-8. */
 int st_is_utf8(const char *s);
+/* Puts a question mark for every byte that is not part of UTF-8. */
+void st_mend_utf8(char *s);
 
 typedef enum { ST_U8, ST_I8, ST_I32, ST_I64, ST_F32, ST_F64 } st_dtype;
 size_t st_dtype_size(st_dtype t);

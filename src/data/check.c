@@ -2,6 +2,7 @@
 #include "data/check.h"
 
 #include "base/finite.h"
+#include "base/st.h"
 #include "data/spec.h"
 
 #include <math.h>
@@ -10,21 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LISTED = 10 }; /* of one kind of finding; the rest is counted */
+enum { LISTED = 10, TEXT_MAX = 512 }; /* of one kind of finding, the rest is counted; bytes of a text */
 
-dkho_status findings_note(findings *f, dkho_status s) {
-  if (s == DKHO_OK || !f || s == DKHO_E_MEMORY) return s;
-  const char *text = fail_text();
-  for (size_t i = 0; i < json_array_size(f->errors); i++)
-    if (strcmp(json_string_value(json_array_get(f->errors, i)), text) == 0) return DKHO_OK;
-  json_array_append_new(f->errors, json_string(text));
-  return DKHO_OK;
+/* As JSON: names of files, and messages that quote or cut, may hold bytes that it has no place for. */
+static json_t *readable(const char *text) {
+  char *copy = mem_strdup(text);
+  if (!copy) return NULL;
+  st_mend_utf8(copy);
+  json_t *out = json_string(copy);
+  mem_free(copy);
+  return out;
 }
 
 static void append(json_t *list, const char *fmt, va_list args) {
-  char text[512];
+  char text[TEXT_MAX];
   vsnprintf(text, sizeof text, fmt, args);
-  json_array_append_new(list, json_string(text));
+  json_array_append_new(list, readable(text));
 }
 void findings_warn(findings *f, const char *fmt, ...) {
   va_list args;
@@ -37,6 +39,20 @@ void findings_error(findings *f, const char *fmt, ...) {
   va_start(args, fmt);
   append(f->errors, fmt, args);
   va_end(args);
+}
+
+static int is_listed(const json_t *list, const json_t *text) {
+  for (size_t i = 0; i < json_array_size(list); i++)
+    if (json_equal(json_array_get(list, i), text)) return 1;
+  return 0;
+}
+
+dkho_status findings_note(findings *f, dkho_status s) {
+  if (s == DKHO_OK || !f || s == DKHO_E_MEMORY) return s;
+  json_t *text = readable(fail_text());
+  if (text && !is_listed(f->errors, text)) json_array_append(f->errors, text);
+  json_decref(text);
+  return DKHO_OK;
 }
 
 /* ---- samples ---- */
@@ -310,9 +326,9 @@ dkho_status data_check(const char *path, const import_hooks *hooks, json_t **out
   TRY(looks_like_spec(path, &spec));
   findings f = {json_array(), json_array()};
   dkho_status s = spec ? import_check(path, hooks, &f, &samples) : check_set(path, &f, &samples);
-  if (s == DKHO_OK &&
-      !(*out = json_pack("{s:s, s:s, s:I, s:O, s:O}", "path", path, "kind", spec ? "specification" : "dataset",
-                         "samples", (json_int_t)samples, "errors", f.errors, "warnings", f.warnings)))
+  if (s == DKHO_OK && !(*out = json_pack("{s:o, s:s, s:I, s:O, s:O}", "path", readable(path), "kind",
+                                         spec ? "specification" : "dataset", "samples", (json_int_t)samples, "errors",
+                                         f.errors, "warnings", f.warnings)))
     s = fail(DKHO_E_MEMORY, "no memory for a JSON object");
   json_decref(f.errors);
   json_decref(f.warnings);
