@@ -52,6 +52,8 @@ static int run_data(int argc, char **argv) {
       {"--resolution", OPT_TEXT, &o.resolution, "R",
        "smoke or main (default); nonlinear problems also coarse, medium, fine"},
       {"--coarse", OPT_TEXT, &o.coarse, "R", "also solve on this coarser mesh: its solution becomes an input"},
+      {"--law", OPT_TEXT, &o.law, "NAME",
+       "of lamination and ironloss: the iron's curve, froehlich (default) or brauer"},
       {0},
   };
   common shared;

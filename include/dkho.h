@@ -175,12 +175,14 @@ DKHO_API dkho_status dkho_kuramoto(const dkho_calculus *a, int k, int channels, 
 typedef struct dkho_generate_options {
   const char *resolution; /* "main" (NULL) or "smoke" */
   const char *coarse;     /* resolution of a coarser mesh whose solutions become inputs "coarse_TARGET"; NULL: none */
+  const char *law;        /* material law, one of the benchmark's "laws"; NULL: the first of them */
   int64_t samples;        /* 0: the benchmark's own number */
   uint64_t seed;
   int threads; /* 0: one per core; never changes a result */
   int force;   /* replace the file if it exists */
 } dkho_generate_options;
 /* The benchmarks as JSON: [{"name", "summary", "paper": whether the paper has it, "targets": [{"name", "degree", "channels"}…],
+ * "laws" (where there is a choice): names of material laws, the default first,
  * "demo" (where it has one): {"target", "task", "resolution", "first": whether it is the default}}…]. */
 DKHO_API dkho_status dkho_problem_list(char **json);
 /* Makes the data of a benchmark of dkho_problem_list. options NULL: main resolution, seed 42. */

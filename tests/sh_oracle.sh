@@ -18,3 +18,9 @@ for problem in darcy cavity lamination ironloss wells flow hts; do
   "$build_dir/dkho" data $problem --resolution smoke --samples 20 --quiet --force -o "$dir/$problem.st" >/dev/null
   "$python" "$source_dir/tools/oracle_$problem.py" "$dir/$problem.st" $some
 done
+for problem in lamination ironloss; do
+  "$build_dir/tests/t_oracle_export" $problem smoke "$dir/brauer.st" brauer
+  "$python" "$source_dir/tools/oracle_$problem.py" "$dir/brauer.st"
+  "$build_dir/dkho" data $problem --law brauer --resolution smoke --samples 20 --quiet --force -o "$dir/brauer.st" >/dev/null
+  "$python" "$source_dir/tools/oracle_$problem.py" "$dir/brauer.st"
+done

@@ -1,5 +1,5 @@
 /* Writes one solved group of a benchmark in double, with everything the solve read, for tools/oracle_*.py to solve again (tests/
- * sh_oracle.sh). Usage: t_oracle_export PROBLEM RESOLUTION FILE; as a test, without arguments, it checks that what it would write can be
+ * sh_oracle.sh). Usage: t_oracle_export PROBLEM RESOLUTION FILE [LAW]; as a test, without arguments, it checks that what it would write can be
  * read back. */
 #include "scratch.h"
 
@@ -14,9 +14,10 @@ typedef struct exported {
   void *work;
 } exported;
 
-static dkho_status export_solve(exported *x, const char *name, const char *resolution) {
+static dkho_status export_solve(exported *x, const char *name, const char *resolution, const char *law) {
   double *varying[PROBLEM_FIELDS_MAX];
   TRY(problem_find(name, &x->p));
+  TRY(problem_find_law(x->p, law, &x->p));
   TRY(x->p->build(&x->c, resolution));
   TRY(x->p->prepare(&x->state, x->c, 42));
   TRY(problem_room(x->p, x->state, x->c, &x->mem, varying, &x->work));
@@ -45,6 +46,7 @@ static int export_shape(const exported *x, int i, uint64_t shape[3]) {
 
 /* As in a data set: the complex first, statics apart from its labels. */
 static dkho_status export_declare(const exported *x, st_writer *w) {
+  if (x->p->law) TRY(st_put_meta(w, "law", x->p->law));
   TRY(cx_declare(x->c, w, "c0/"));
   for (int i = 0; i < x->p->fields; i++) {
     const data_field *f = &x->p->field[i];
@@ -70,10 +72,10 @@ static dkho_status export_write(const exported *x, st_writer *w) {
   return DKHO_OK;
 }
 
-static dkho_status export_file(const char *name, const char *resolution, const char *path) {
+static dkho_status export_file(const char *name, const char *resolution, const char *path, const char *law) {
   exported x = {0};
   st_writer *w = NULL;
-  dkho_status s = export_solve(&x, name, resolution);
+  dkho_status s = export_solve(&x, name, resolution, law);
   if (s == DKHO_OK) s = st_create(&w, path, 1);
   if (s == DKHO_OK) s = export_write(&x, w);
   if (s == DKHO_OK)
@@ -94,7 +96,7 @@ static void read_back(void **state) {
   for (int i = 0; i < problem_count(); i++) {
     st_file *f;
     cx *c;
-    if (export_file(problem_at(i)->name, "smoke", scratch_path(path, dir, "solved.st")) != DKHO_OK)
+    if (export_file(problem_at(i)->name, "smoke", scratch_path(path, dir, "solved.st"), NULL) != DKHO_OK)
       fail_msg("%s", fail_text());
     assert_int_equal(st_open(&f, path), DKHO_OK);
     assert_int_equal(cx_get(&c, f, "c0/"), DKHO_OK);
@@ -107,8 +109,8 @@ static void read_back(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc == 4) {
-    dkho_status s = export_file(argv[1], argv[2], argv[3]);
+  if (argc == 4 || argc == 5) {
+    dkho_status s = export_file(argv[1], argv[2], argv[3], argv[4]);
     if (s != DKHO_OK) fprintf(stderr, "%s\n", fail_text());
     return s != DKHO_OK;
   }

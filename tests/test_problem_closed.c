@@ -6,6 +6,14 @@
 #include "problem/closed.h"
 #include "problem/sheet.h"
 
+/* Laws of the iron, and problems under them. */
+static const char *const iron_laws[] = {"froehlich", "brauer"};
+
+static const problem *under(const problem *p, int law) {
+  assert_ok(problem_find_law(p, iron_laws[law], &p));
+  return p;
+}
+
 static int find_block(const ready *r, const char *name) {
   for (int i = 0, j = 0; i < r->p->fields; i++) {
     if (strcmp(r->p->field[i].name, name) == 0) return j;
@@ -18,9 +26,9 @@ static int find_block(const ready *r, const char *name) {
 /* W′ = ν h, ν′ = bend h by differences; the flux grows with the field. */
 static void test_laws(void **state) {
   (void)state;
-  static const closed_law laws[] = {closed_linear, closed_froehlich, closed_forchheimer};
+  static const closed_law laws[] = {closed_linear, closed_froehlich, closed_forchheimer, closed_brauer};
   static const double material[][2] = {{1, 0.02}, {3, 0.5}, {0.2, 1e-9}, {40, 7}};
-  for (int l = 0; l < 3; l++)
+  for (int l = 0; l < 4; l++)
     for (int m = 0; m < 4; m++)
       for (double h = 1e-8; h < 2e3; h *= 3.7) {
         double e = 1e-5 * h;
@@ -35,8 +43,31 @@ static void test_laws(void **state) {
   assert_between(40 * q + 7 * q * q, 5 - 1e-12, 5 + 1e-12);
 }
 
+/* Brauer's curve from its own equations: B goes back to h to rounding, grows with it, has the slope of Fröhlich's at rest, and its polarisation
+ * B - μh stays below S and is S from the end on. */
+static void test_brauer(void **state) {
+  (void)state;
+  static const double material[][2] = {{1, 0.02}, {0.2, 0.02}, {5, 0.02}, {3, 0.5}};
+  for (int m = 0; m < 4; m++) {
+    double S = material[m][0], mu = material[m][1], rest = 1 / (S + mu), before = 0;
+    double top = (1 / mu - rest) / (17 - exp(-8)), k1 = top * exp(-8), k3 = rest - k1, last = S / (1 - mu * (top + k3)),
+           k2 = 8 / (last * last), end = last * (top + k3);
+    if (m == 0) assert_between(k3 / k1, 900, 1100);
+    assert_between(closed_brauer(material[m], 0).nu * rest, 1 - 1e-15, 1 + 1e-15);
+    for (double h = 1e-12; h < 1e6; h *= 1.07) {
+      double B = closed_brauer(material[m], h).nu * h, polarisation = B - mu * h;
+      double back = h < end ? B * (k1 * exp(k2 * B * B) + k3) : (B - S) / mu;
+      double worst = 4e-14 * (h < end ? h : h + S / mu); /* the curve's end enlarges a rounding of B by 1 + 2·8 */
+      assert_between(back - h, -worst, worst);
+      assert_true(B > before);
+      assert_true(polarisation <= S + 1e-15 * B && (h < end || polarisation >= S - 1e-15 * B));
+      before = B;
+    }
+  }
+}
+
 /* A current I through the ring's window: H = I/2πr whatever the law, even one that varies with r. Relative error of H on edges. */
-static double ring_error(int rings, int varies, double current, newton_report *report) {
+static double ring_error(closed_law law, int rings, int varies, double current, newton_report *report) {
   cx *c = annulus(rings);
   closed *s;
   closed_solver *w;
@@ -54,7 +85,7 @@ static double ring_error(int rings, int varies, double current, newton_report *r
     material[2 * f + 1] = 0.02;
   }
   for (int64_t e = 0; e < c->n[1]; e++) winding[e] *= current;
-  assert_ok(closed_solve(w, closed_froehlich, material, winding, phi, report));
+  assert_ok(closed_solve(w, law, material, winding, phi, report));
   closed_cochain(s, winding, phi, H);
   for (int64_t e = 0; e < c->n[1]; e++) {
     const double *a = c->x + 2 * c->vert[1][2 * e], *b = c->x + 2 * c->vert[1][2 * e + 1];
@@ -67,9 +98,11 @@ static double ring_error(int rings, int varies, double current, newton_report *r
 
 static void test_ring(void **state) {
   (void)state;
+  static const closed_law laws[] = {closed_brauer, closed_froehlich};
   newton_report r;
-  for (int varies = 0; varies < 2; varies++) {
-    double coarse = ring_error(6, varies, 20, &r), fine = ring_error(12, varies, 20, &r), order = log2(coarse / fine);
+  for (int i = 0; i < 4; i++) {
+    double coarse = ring_error(laws[i / 2], 6, i % 2, 20, &r), fine = ring_error(laws[i / 2], 12, i % 2, 20, &r),
+           order = log2(coarse / fine);
     print_message("ring: error %.2e, order %.2f, %d Newton steps\n", fine, order, r.steps);
     assert_true(fine < 1e-2);
     assert_between(order, 0.9, 2.5); /* the field of linear elements is of first order at least */
@@ -128,9 +161,8 @@ static double period(const cx *c, int j, const double *u) {
 }
 
 /* H is closed, its periods are the currents, and reversing all currents reverses it: to rounding. */
-static void test_lamination_field(void **state) {
-  (void)state;
-  ready r = ready_make(&problem_lamination, "smoke");
+static void check_field(const problem *p) {
+  ready r = ready_make(p, "smoke");
   ready_group(&r, 0);
   int64_t edges = r.c->n[1], faces = r.c->n[2];
   double *curl = doubles(&r.mem, faces), *H = doubles(&r.mem, edges * GROUP), *B = doubles(&r.mem, faces * GROUP);
@@ -151,6 +183,11 @@ static void test_lamination_field(void **state) {
   for (int64_t e = 0; e < edges * GROUP; e++) assert_between(now[e] + H[e], -1e-11, 1e-11);
   for (int64_t f = 0; f < faces * GROUP; f++) assert_between(density[f] - B[f], -1e-11, 1e-11);
   ready_free(&r);
+}
+
+static void test_lamination_field(void **state) {
+  (void)state;
+  for (int law = 0; law < 2; law++) check_field(under(&problem_lamination, law));
 }
 
 /* Weak currents do not saturate: H tends to the free field when the saturation is uniform. */
@@ -179,9 +216,8 @@ static void test_lamination_linear(void **state) {
 
 /* Currents that stand still: the cycle's states are one state of lamination, and hysteresis is the only loss. Turning ones: the peak is no
  * less than the state at the start of the cycle. */
-static void test_cycle(void **state) {
-  (void)state;
-  ready r = ready_make(&problem_ironloss, "smoke"), still = ready_make(&problem_lamination, "smoke");
+static void check_cycle(const problem *cycle, const problem *one) {
+  ready r = ready_make(cycle, "smoke"), still = ready_make(one, "smoke");
   int64_t faces = r.c->n[2];
   ready_group(&r, 0);
   double *peak = r.block[find_block(&r, "peak")], *loss = r.block[find_block(&r, "loss")];
@@ -201,6 +237,67 @@ static void test_cycle(void **state) {
   }
   ready_free(&still);
   ready_free(&r);
+}
+
+static void test_cycle(void **state) {
+  (void)state;
+  for (int law = 0; law < 2; law++) check_cycle(under(&problem_ironloss, law), under(&problem_lamination, law));
+}
+
+/* Currents of any strength have a solution, up to the end of the curve. */
+static void test_strong_currents(void **state) {
+  (void)state;
+  for (int law = 0; law < 2; law++) {
+    ready r = ready_make(under(&problem_lamination, law), "smoke");
+    ready_group(&r, 0);
+    double *current = r.block[find_block(&r, "current")];
+    for (int k = 0; k < GROUP; k++)
+      for (int j = 0; j < SHEET_HOLES; j++) current[k * SHEET_HOLES + j] *= pow(10, k % 6 - 3) / 8;
+    for (int j = 0; j < SHEET_HOLES; j++) current[j] = j == 1 ? -1000 : 1000;
+    assert_ok(problem_solve(r.p, r.s, r.c, r.work, r.block));
+    ready_free(&r);
+  }
+}
+
+/* A data set says which law made it, where that is not the first, and is solved again under that law. */
+static void test_law_of_data(void **state) {
+  (void)state;
+  char dir[64], path[128];
+  scratch_make(dir);
+  for (int law = 0; law < 2; law++) {
+    const problem *p = under(&problem_lamination, law), *found;
+    dataset *d = smoke_file(p, scratch_path(path, dir, "data.st"), GROUP, 1);
+    assert_int_equal(strstr(dataset_info(d)->params, "\"law\":\"brauer\"") != NULL, law);
+    assert_ok(problem_of_data(dataset_info(d), &found));
+    assert_ptr_equal(found, p);
+    ready r = ready_make(found, "smoke");
+    ready_group(&r, 0);
+    const float *B = dataset_value(d, 3, 0);
+    for (int64_t f = 0; f < r.c->n[2]; f++) assert_true(B[f] == (float)r.block[3][f]);
+    ready_free(&r);
+    dataset_free(d);
+  }
+  scratch_remove(dir);
+}
+
+static void refuse_law(const problem *p, const char *params, const char *text) {
+  data_info info = {p->name, "dkho data", 1, params};
+  assert_int_equal(problem_of_data(&info, &p), DKHO_E_INPUT);
+  if (!strstr(fail_text(), text)) fail_msg("\"%s\", expected \"%s\"", fail_text(), text);
+}
+
+static void test_bad_laws(void **state) {
+  (void)state;
+  const problem *p;
+  refuse_law(&problem_lamination, "{\"law\": \"Brauer\"}", "unknown law 'Brauer'; lamination has froehlich, brauer");
+  refuse_law(&problem_ironloss, "{\"law\": \"\"}", "unknown law ''; ironloss has froehlich, brauer");
+  refuse_law(&problem_wells, "{\"law\": \"brauer\"}", "unknown law 'brauer'; wells has no choice of laws");
+  assert_ok(problem_of_data(&(data_info){"lamination", "dkho import", 1, "{\"law\": \"mine\"}"}, &p));
+  assert_null(p); /* somebody else's */
+  assert_ok(problem_of_data(&(data_info){"plate", "dkho data", 1, "{}"}, &p));
+  assert_null(p);
+  assert_ok(problem_of_data(&(data_info){"lamination", "dkho data", 1, "{}"}, &p));
+  assert_ptr_equal(p, &problem_lamination);
 }
 
 /* Pressures stay between those of the wells and the square; what the wells take in, the square gives. */
@@ -227,9 +324,8 @@ static void refuse(ready *r, const char *text) {
   if (!strstr(fail_text(), text)) fail_msg("\"%s\", expected \"%s\"", fail_text(), text);
 }
 
-static void test_bad_parameters(void **state) {
-  (void)state;
-  ready r = ready_make(&problem_lamination, "smoke");
+static void refuse_iron(const problem *p) {
+  ready r = ready_make(p, "smoke");
   ready_group(&r, 0);
   double kept = r.block[1][1];
   r.block[1][1] = 1e9;
@@ -240,7 +336,12 @@ static void test_bad_parameters(void **state) {
   r.block[0][5] = -1;
   refuse(&r, "lamination: saturation at vertex 5 is -1, expected a positive number");
   ready_free(&r);
-  r = ready_make(&problem_wells, "smoke");
+}
+
+static void test_bad_parameters(void **state) {
+  (void)state;
+  for (int law = 0; law < 2; law++) refuse_iron(under(&problem_lamination, law));
+  ready r = ready_make(&problem_wells, "smoke");
   ready_group(&r, 0);
   r.block[1][0] = INFINITY;
   refuse(&r, "wells: pressure 1 is inf");
@@ -253,11 +354,15 @@ static void test_bad_parameters(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_laws),
+      cmocka_unit_test(test_brauer),
       cmocka_unit_test(test_ring),
       cmocka_unit_test(test_radial_well),
       cmocka_unit_test(test_lamination_field),
       cmocka_unit_test(test_lamination_linear),
       cmocka_unit_test(test_cycle),
+      cmocka_unit_test(test_strong_currents),
+      cmocka_unit_test(test_law_of_data),
+      cmocka_unit_test(test_bad_laws),
       cmocka_unit_test(test_wells),
       cmocka_unit_test(test_bad_parameters),
   };

@@ -21,12 +21,17 @@ class Source:
 
     def __init__(self, path, tensors=None):
         self.path = path
-        self.tensors = st.read(path)[0] if tensors is None else tensors
+        self.tensors, self.meta = st.read(path) if tensors is None else (tensors, {})
 
     def find(self, name):
         """As stored, or None."""
         hits = [self.tensors[place + name] for place in PLACES if place + name in self.tensors]
         return hits[0] if hits else None
+
+    def law(self):
+        """The material law that made the data; None: the problem's first."""
+        described = json.loads(self.meta.get("dkho.dataset", "{}"))
+        return described.get("provenance", {}).get("parameters", {}).get("law", self.meta.get("law"))
 
     def stored(self, name):
         found = self.find(name)

@@ -13,7 +13,7 @@ STEPS = 40
 
 def main():
     source, mesh, samples, tolerance = oracle.arguments(__doc__)
-    iron = Iron(mesh)
+    iron = Iron(mesh, source.law())
     time = 2 * np.pi * np.arange(STEPS) / STEPS
     waves = {"bias": np.ones(STEPS), "cos1": np.cos(time), "sin1": np.sin(time), "cos3": np.cos(3 * time), "sin3": np.sin(3 * time)}
     found = {"peak": [], "loss": []}

@@ -301,6 +301,36 @@ def variants(results):
     return seed_table(results.files["ablations"]["rows"], ["full", *VARIANTS], "network")
 
 
+def worth(results, answer="time", wanted=lambda case: ", long" not in case):
+    """What parts of the network are worth: test errors of the study "stronger", a row per setting, a column per problem."""
+    rows = [r for r in results.files["stronger"]["rows"] if wanted(r["case"])]
+    cases = list(dict.fromkeys(r["case"] for r in rows))
+    found = {(r["name"], r["case"]): r[answer]["test_rel_l2"] for r in rows if answer in r}
+    names = [n for n in dict.fromkeys(r["name"] for r in rows) if any((n, c) in found for c in cases)]
+    text = lambda x: "–" if x is None else f"{x:.4f}" if x < 0.02 else f"{x:.3f}"
+    return table(["network"] + [c.replace("darcy", "Darcy").replace(", long", "") for c in cases],
+                 [[f"`{n}`" if n == "dkho-x" else n] + [text(found.get((n, c))) for c in cases] for n in names])
+
+
+def worth_steps(results):
+    return worth(results, "steps")
+
+
+def worth_long(results):
+    return worth(results, wanted=lambda case: ", long" in case)
+
+
+def main_meshes(results):
+    """The study "main": the paper's network beside dkho-x, and the ratio."""
+    rows = results.files["main"]["rows"]
+    error = {(r["case"], r["name"]): r["time"]["test_rel_l2"] for r in rows if "time" in r}
+    steps = {(r["case"], r["name"]): r["time"]["steps"] for r in rows if "time" in r}
+    cases = [c for c in dict.fromkeys(r["case"] for r in rows) if (c, "paper") in error and (c, "dkho-x") in error]
+    body = [[c.replace("darcy", "Darcy")] + [f"{error[c, n]:.4f} ({steps[c, n]:,} steps)" for n in ("paper", "dkho-x")] +
+            [f"{error[c, 'dkho-x'] / error[c, 'paper']:.2f}"] for c in cases]
+    return table(["", "the paper's network", "`dkho-x`", "ratio"], body)
+
+
 def machine_of(manifest):
     return manifest["cpu"] + (f" ({manifest['kernels']})" if "kernels" in manifest else "")
 
@@ -533,7 +563,7 @@ def operations(results):
 
 
 BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "baselines": baselines, "headline": headline, "ablations": ablations,
-          "rivals": rivals, "seeds": seeds, "variants": variants, "example": example, "demo": demo, "tutorial": tutorial, "ranks": scaling_model.measured,
+          "rivals": rivals, "seeds": seeds, "variants": variants, "worth": worth, "worth_steps": worth_steps, "worth_long": worth_long, "main": main_meshes, "example": example, "demo": demo, "tutorial": tutorial, "ranks": scaling_model.measured,
           "nodes": scaling_model.predicted}
 
 

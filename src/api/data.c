@@ -16,6 +16,7 @@ dkho_status dkho_dataset_generate(const char *name, const char *path, const dkho
   problem_request r = {.resolution = "main", .seed = 42};
   if (o)
     r = (problem_request){o->resolution ? o->resolution : "main", o->coarse, o->samples, o->seed, o->threads, o->force};
+  TRY(problem_find_law(p, o ? o->law : NULL, &p));
   return problem_generate(p, &r, path);
 }
 

@@ -25,11 +25,18 @@ static json_t *describe_targets(const problem *p) {
   return list;
 }
 
+static json_t *describe_laws(const problem *p) {
+  json_t *list = json_array();
+  for (; p; p = p->other) json_array_append_new(list, json_string(p->law));
+  return list;
+}
+
 static dkho_status describe_problem(const problem *p, json_t *list) {
   study_budget demo;
   TRY(study_budget_of("demo", p, &demo));
   json_t *one = json_pack("{s:s, s:s, s:b, s:o}", "name", p->name, "summary", p->summary, "paper", p->paper != NULL,
                           "targets", describe_targets(p));
+  if (one && p->law) json_object_set_new(one, "laws", describe_laws(p));
   if (one && p->demo)
     json_object_set_new(one, "demo",
                         json_pack("{s:s, s:s, s:s, s:s, s:b}", "target", p->demo->target, "task", p->demo->task,

@@ -18,6 +18,9 @@ typedef closed_response (*closed_law)(const double material[CLOSED_MATERIAL], do
 closed_response closed_linear(const double *material, double h); /* W = h²/2, whatever the material */
 /* Saturating iron by Fröhlich: B = μ h + S h/(1 + h), material (S, μ). */
 closed_response closed_froehlich(const double *material, double h);
+/* Saturating iron by Brauer: h = B (k₁ exp(k₂B²) + k₃) up to where dB/dh is down to μ, then B = S + μ h; material (S, μ). The three numbers give
+ * B the slope S + μ at rest, as Fröhlich's curve has it, and let the two parts meet with one slope. */
+closed_response closed_brauer(const double *material, double h);
 /* Porous rock by Darcy and Forchheimer: h = a q + b q², flux q = 2h/(a + √(a² + 4bh)), material (a, b). */
 closed_response closed_forchheimer(const double *material, double h);
 

@@ -8,12 +8,12 @@ static const double VACUUM = 0.02; /* what is left of the permeability in full s
 static const double SPREAD = 0.3, ROUGHNESS = 1.5; /* of the saturation's logarithm */
 enum { FREQUENCY = 4, HOLES = SHEET_HOLES };
 
-dkho_status iron_prepare(problem_state **out, const cx *c, uint64_t seed) {
-  (void)seed;
+static dkho_status prepare_iron(problem_state **out, const cx *c, closed_law law) {
   double centre[HOLES][2];
   problem_state *s;
   if (!MEM_NEW(s, 1)) return DKHO_E_MEMORY;
   s->c = c;
+  s->law = law;
   for (int j = 0; j < HOLES; j++) memcpy(centre[j], sheet_hole[j], sizeof centre[j]);
   double *none = mem_alloc((size_t)c->n[0], sizeof *none);
   dkho_status st = none && MEM_NEW(s->winding, HOLES * c->n[1]) && MEM_NEW(s->vector, HOLES * 2 * c->n[2])
@@ -28,6 +28,16 @@ dkho_status iron_prepare(problem_state **out, const cx *c, uint64_t seed) {
   else
     iron_release(s);
   return st;
+}
+
+dkho_status iron_prepare(problem_state **out, const cx *c, uint64_t seed) {
+  (void)seed;
+  return prepare_iron(out, c, closed_froehlich);
+}
+
+dkho_status iron_prepare_brauer(problem_state **out, const cx *c, uint64_t seed) {
+  (void)seed;
+  return prepare_iron(out, c, closed_brauer);
 }
 
 void iron_release(problem_state *s) {
@@ -122,7 +132,7 @@ dkho_status iron_solve(iron *w, const char *who, const double current[HOLES], do
       return fail(DKHO_E_INPUT, "%s: current %d is %g; the curve of the iron ends at %g", who, j + 1, current[j],
                   IRON_CURRENT_MAX);
   superpose_windings(w, current);
-  dkho_status st = closed_solve(w->w, closed_froehlich, w->material, w->start, phi, &r);
+  dkho_status st = closed_solve(w->w, s->law, w->material, w->start, phi, &r);
   w->steps = r.steps;
   if (st != DKHO_OK) return fail_prefix(st, "%s: currents %g, %g, %g", who, current[0], current[1], current[2]);
   closed_vectors(s->s, w->start, phi, w->field);
@@ -131,7 +141,7 @@ dkho_status iron_solve(iron *w, const char *who, const double current[HOLES], do
 
 void iron_flux(const iron *w, int64_t f, double B[2], closed_response *r) {
   const double *H = w->field + 2 * f;
-  *r = closed_froehlich(w->material + CLOSED_MATERIAL * f, sqrt(H[0] * H[0] + H[1] * H[1]));
+  *r = w->s->law(w->material + CLOSED_MATERIAL * f, sqrt(H[0] * H[0] + H[1] * H[1]));
   B[0] = r->nu * H[0];
   B[1] = r->nu * H[1];
 }

@@ -1,5 +1,5 @@
-/* iron.h: what the problems of a saturable iron sheet share: the field H = Σ I_j h_j + dφ that currents through the windows drive, B along the
- * normal curve of Fröhlich, and descriptors of a current's field. */
+/* iron.h: what the problems of a saturable iron sheet share: the field H = Σ I_j h_j + dφ that currents through the windows drive, B along a
+ * normal curve, Fröhlich's or Brauer's, and descriptors of a current's field. */
 #ifndef PROBLEM_IRON_H
 #define PROBLEM_IRON_H
 
@@ -10,9 +10,15 @@
 /* Currents are in units that put the knee of the curve at H = 1; the measured part of a curve does not go further than IRON_CURRENT_MAX. */
 #define IRON_CURRENT_MAX 1000.0
 
+/* The curve of Brauer in the notes of its data. */
+#define IRON_BRAUER                                                                                                    \
+  "H = (k1 exp(k2 |B|^2) + k3) B by Brauer up to where d|H|/d|B| = 1/0.02, from there |B| = S + 0.02 |H|; "            \
+  "1/(k1 + k3) = S + 0.02, k2 |B|^2 = 8 where the two meet"
+
 struct problem_state {
   const cx *c;
   closed *s;
+  closed_law law;
   double *winding; /* SHEET_HOLES × N1 */
   double *vector;  /* SHEET_HOLES × N2 × 2: the same on faces */
 };
@@ -31,7 +37,9 @@ typedef struct iron {
   arena mem;
 } iron;
 
+/* With the curve of Fröhlich, or that of Brauer. */
 dkho_status iron_prepare(problem_state **out, const cx *c, uint64_t seed);
+dkho_status iron_prepare_brauer(problem_state **out, const cx *c, uint64_t seed);
 void iron_release(problem_state *s);
 /* Statics winding (N1 × holes), winding_x and winding_y (N2 × holes), and the common ones. */
 dkho_status iron_fill(const problem_state *s, const char *name, double *out);

@@ -164,21 +164,29 @@ static dkho_status ironloss_transfer(const void *work, const cx *to, double *con
   return st;
 }
 
+#define IRONLOSS                                                                                                       \
+  .name = "ironloss",                                                                                                  \
+  .summary = "iron losses of the saturable sheet over a cycle of its currents: peak flux density, loss density",       \
+  SHEET_DOMAIN, PROBLEM_TABLES(fields, recipes, rows, summaries), .release = iron_release, .fill = iron_fill,          \
+  .open = open_cycle, .close = iron_close, .draw_one = ironloss_draw_one, .solve_one = ironloss_solve_one,             \
+  .transfer = ironloss_transfer
+#define NOTES                                                                                                          \
+  "The sheet of lamination under currents with a bias, a first and a third harmonic per window; 40 magnetic "          \
+  "states per cycle; loss density max|B|^1.6 + mean|dB/dt|^2 + 0.5 mean|dB/dt|^1.5. Nonlinear."
+
+static const problem by_brauer = {
+    IRONLOSS,
+    .law = "brauer",
+    .notes = NOTES " " IRON_BRAUER ".",
+    .prepare = iron_prepare_brauer,
+};
+
 const problem problem_ironloss = {
-    .name = "ironloss",
-    .summary = "iron losses of the saturable sheet over a cycle of its currents: peak flux density, loss density",
-    SHEET_DOMAIN,
-    PROBLEM_TABLES(fields, recipes, rows, summaries),
-    .notes = "The sheet of lamination under currents with a bias, a first and a third harmonic per window; 40 magnetic "
-             "states per cycle; loss density max|B|^1.6 + mean|dB/dt|^2 + 0.5 mean|dB/dt|^1.5. Nonlinear.",
+    IRONLOSS,
+    .law = "froehlich",
+    .other = &by_brauer,
+    .notes = NOTES,
     .prepare = iron_prepare,
-    .release = iron_release,
-    .fill = iron_fill,
-    .open = open_cycle,
-    .close = iron_close,
-    .draw_one = ironloss_draw_one,
-    .solve_one = ironloss_solve_one,
-    .transfer = ironloss_transfer,
     .demo = &(const problem_demo){.target = "loss",
                                   .task = "waves of currents, saturation -> iron losses over a cycle, nonlinear",
                                   .model = "dkho-x",

@@ -1,7 +1,7 @@
 /* lamination.c: a saturable iron sheet magnetised by currents through its three windows. H is closed with the currents as its periods round
- * the windows, H = Σ I_j h_j + dφ; B = μ(|H|)H saturates where a random field says; div B = 0, and no flux leaves the sheet. No function on
- * vertices has this H as its gradient: φ alone would jump round every window. Targets: H on edges, |B| and the magnetic energy density
- * on faces. */
+ * the windows, H = Σ I_j h_j + dφ; B = μ(|H|)H saturates where a random field says, by the curve of Fröhlich or of Brauer; div B = 0, and no flux
+ * leaves the sheet. No function on vertices has this H as its gradient: φ alone would jump round every window. Targets: H on edges, |B| and
+ * the magnetic energy density on faces. */
 #include "problem/iron.h"
 #include "problem/locate.h"
 
@@ -112,25 +112,30 @@ static dkho_status lamination_transfer(const void *work, const cx *to, double *c
   return st;
 }
 
+#define LAMINATION                                                                                                     \
+  .name = "lamination",                                                                                                \
+  .summary =                                                                                                           \
+      "a saturable iron sheet magnetised by currents through its windows: field strength, flux density, energy",       \
+  SHEET_DOMAIN, PROBLEM_TABLES(fields, recipes, rows, summaries), .release = iron_release, .fill = iron_fill,          \
+  .open = open_single, .close = iron_close, .draw_one = lamination_draw_one, .solve_one = lamination_solve_one,        \
+  .guessed = "H", .solve_from = lamination_solve_from, .transfer = lamination_transfer
+
+static const problem by_brauer = {
+    LAMINATION,
+    .law = "brauer",
+    .notes = "dH = 0 with periods I in [-8, 8] round three windows, " IRON_BRAUER ", div B = 0, B.n = 0; S a lognormal "
+             "field of median 1 per sample. P1 potential, Newton. Nonlinear.",
+    .prepare = iron_prepare_brauer,
+};
+
 const problem problem_lamination = {
-    .name = "lamination",
-    .summary =
-        "a saturable iron sheet magnetised by currents through its windows: field strength, flux density, energy",
-    SHEET_DOMAIN,
-    PROBLEM_TABLES(fields, recipes, rows, summaries),
+    LAMINATION,
+    .law = "froehlich",
+    .other = &by_brauer,
     .notes =
         "dH = 0 with periods I in [-8, 8] round three windows, B = (0.02 + S/(1 + |H|)) H, div B = 0, B.n = 0; S a "
         "lognormal field of median 1 per sample. P1 potential, Newton. Nonlinear.",
     .prepare = iron_prepare,
-    .release = iron_release,
-    .fill = iron_fill,
-    .open = open_single,
-    .close = iron_close,
-    .draw_one = lamination_draw_one,
-    .solve_one = lamination_solve_one,
-    .guessed = "H",
-    .solve_from = lamination_solve_from,
-    .transfer = lamination_transfer,
     .demo =
         &(const problem_demo){
             .target = "H", .task = "currents and saturation -> field strength on the edges; saturable iron, nonlinear"},

@@ -6,6 +6,7 @@
 #include "base/report.h"
 #include "data/static.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ static const problem *const list[] = {
     &problem_darcy,      &problem_torus,    &problem_cavity,         &problem_heat, &problem_reaction,
     &problem_lamination, &problem_ironloss, &problem_wells,          &problem_flow, &problem_waves,
     &problem_elasticity, &problem_maxwell,  &problem_magnetostatics, &problem_hts};
+static const char GENERATOR[] = "dkho data"; /* in the files it makes */
 enum { COUNT = sizeof list / sizeof *list };
 
 int problem_count(void) {
@@ -34,6 +36,29 @@ dkho_status problem_find(const char *name, const problem **out) {
   for (int i = 0; i < COUNT; i++)
     snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "", list[i]->name);
   return fail(DKHO_E_INPUT, "unknown problem '%s'; there are %s", name, names);
+}
+
+dkho_status problem_find_law(const problem *p, const char *law, const problem **out) {
+  char names[128] = "";
+  *out = p;
+  if (!law) return DKHO_OK;
+  if (!p->law) return fail(DKHO_E_INPUT, "unknown law '%.40s'; %s has no choice of laws", law, p->name);
+  for (const problem *q = p; q; q = q->other) {
+    *out = q;
+    if (strcmp(q->law, law) == 0) return DKHO_OK;
+    snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", q == p ? "" : ", ", q->law);
+  }
+  *out = NULL;
+  return fail(DKHO_E_INPUT, "unknown law '%.40s'; %s has %s", law, p->name, names);
+}
+
+dkho_status problem_of_data(const data_info *info, const problem **out) {
+  *out = strcmp(info->generator, GENERATOR) == 0 ? problem_named(info->problem) : NULL;
+  if (!*out) return DKHO_OK;
+  json_t *made = json_loads(info->params, 0, NULL);
+  dkho_status s = problem_find_law(*out, json_string_value(json_object_get(made, "law")), out);
+  json_decref(made);
+  return s;
 }
 
 const char *data_metrics_definition(const char *name) {
@@ -221,9 +246,11 @@ dkho_status problem_generate(const problem *p, const problem_request *r, const c
   char params[2048];
   int used = snprintf(params, sizeof params, "{\"resolution\": \"%s\", ", r->resolution);
   if (r->coarse) used += snprintf(params + used, sizeof params - (size_t)used, "\"coarse\": \"%.40s\", ", r->coarse);
+  if (p != problem_named(p->name) && p->law)
+    used += snprintf(params + used, sizeof params - (size_t)used, "\"law\": \"%s\", ", p->law);
   snprintf(params + used, sizeof params - (size_t)used, "\"samples\": %lld, \"notes\": \"%s\"}", (long long)samples,
            p->notes);
-  data_info info = {p->name, "dkho data", r->seed, params};
+  data_info info = {p->name, GENERATOR, r->seed, params};
   comm *ranks = comm_world();
   dataset_writer *w = NULL;
   cx *c = NULL;

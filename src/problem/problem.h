@@ -102,6 +102,8 @@ typedef struct problem_start {
 
 typedef struct problem {
   const char *name, *summary;
+  const char *law;                  /* material law of this table; NULL: the problem has no choice of laws */
+  const struct problem *other;      /* the same problem under its next law; NULL: no more. The list has the first */
   int64_t sizes[DATA_SPLITS];       /* train, val, test of the paper or of our choice */
   int64_t smoke_sizes[DATA_SPLITS]; /* at smoke resolution */
   int dim, gdim, labels;            /* of its complex; labels of vertices, 0: it wants none */
@@ -172,6 +174,10 @@ const problem *problem_at(int i);
 const problem *problem_named(const char *name); /* NULL: there is none */
 /* The problem of this name, or an error that lists them. */
 dkho_status problem_find(const char *name, const problem **out);
+/* A problem of the list under one of its material laws, or an error that lists them. law NULL: the first. */
+dkho_status problem_find_law(const problem *p, const char *law, const problem **out);
+/* The problem that made these data, under the law that made them; NULL where no problem of the list did. */
+dkho_status problem_of_data(const data_info *info, const problem **out);
 /* Index of the recipe for the target of degree k (the first such), -1 when there is none. */
 int problem_target(const problem *p, int k);
 

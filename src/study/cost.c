@@ -100,10 +100,10 @@ static classical_cost told_classical(const data_info *info) {
 
 dkho_status cost_classical(const dataset *d, pool *threads, classical_cost *out) {
   const data_info *info = dataset_info(d);
-  const problem *p = problem_named(info->problem);
-  int ours = strcmp(info->generator, "dkho data") == 0;
-  *out = ours ? (classical_cost){0} : told_classical(info);
-  if (!ours || !p) return DKHO_OK;
+  const problem *p;
+  TRY(problem_of_data(info, &p));
+  *out = told_classical(info);
+  if (!p) return DKHO_OK;
   problem_state *state = NULL;
   double start = clock_now(), setup, seconds = 0, below = 0;
   json_t *made = json_loads(info->params, 0, NULL);

@@ -33,7 +33,8 @@ static dkho_status find_origin(const data_info *info, data_origin *out) {
   keep_text(kept, "resolution", out->resolution);
   keep_text(kept, "coarse", out->coarse);
   json_decref(kept);
-  return problem_find(info->problem, &out->p);
+  TRY(problem_find(info->problem, &out->p)); /* its error lists the benchmarks */
+  return problem_of_data(info, &out->p);
 }
 
 /* Moves the arrays of a benchmark to the fields of a description, which may be in another order. */

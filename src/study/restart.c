@@ -71,9 +71,7 @@ static dkho_status solve_twice(void *ctx, int complex, int64_t count, const int6
 static int find_guess(restart *t) {
   const dataset *d = t->r->d;
   const data_field *field = dataset_field(d);
-  if (strcmp(dataset_info(d)->generator, "dkho data") != 0 || !t->p || !t->p->solve_from ||
-      strcmp(t->p->guessed, t->r->cfg.target) != 0)
-    return 0;
+  if (!t->p || !t->p->solve_from || strcmp(t->p->guessed, t->r->cfg.target) != 0) return 0;
   for (int i = 0; i < t->r->o->target; i++) t->target += field[i].role != DATA_STATIC;
   t->n = dataset_count(d, 0, field[t->r->o->target].degree) * field[t->r->o->target].channels;
   return 1;
@@ -95,9 +93,10 @@ static dkho_status run_restart(restart *t, arena *mem) {
 }
 
 dkho_status restart_compare(const opened *r, restart_cost *out) {
-  restart t = {.r = r, .p = problem_named(dataset_info(r->d)->problem)};
+  restart t = {.r = r};
   arena mem = {0};
   *out = (restart_cost){0};
+  TRY(problem_of_data(dataset_info(r->d), &t.p));
   if (!find_guess(&t)) return DKHO_OK;
   dkho_status s = run_restart(&t, &mem);
   if (s == DKHO_OK) *out = t.found;

@@ -70,11 +70,12 @@ class Dataset(Owner):
         return Complex.read(self.path)
 
 
-def generate_dataset(problem: str, path: Path, *, resolution: str = "main", coarse: str | None = None, samples: int = 0, seed: int = 42,
-                     threads: int = 0, force: bool = False) -> Dataset:
-    """Makes the data of a benchmark; coarse: a coarser resolution whose solutions become inputs."""
-    options = structures["dkho_generate_options"](resolution=resolution.encode(), coarse=coarse and coarse.encode(), samples=samples,
-                                                  seed=seed, threads=threads, force=force)
+def generate_dataset(problem: str, path: Path, *, resolution: str = "main", coarse: str | None = None, law: str | None = None,
+                     samples: int = 0, seed: int = 42, threads: int = 0, force: bool = False) -> Dataset:
+    """Makes the data of a benchmark; coarse: a coarser resolution whose solutions become inputs; law: a material law, where there is a
+    choice (docs/PROBLEMS.md)."""
+    options = structures["dkho_generate_options"](resolution=resolution.encode(), coarse=coarse and coarse.encode(), law=law and law.encode(),
+                                                  samples=samples, seed=seed, threads=threads, force=force)
     check(lib.dkho_dataset_generate(problem.encode(), path_bytes(path), c.byref(options)))
     return Dataset(path)
 
