@@ -398,10 +398,15 @@ dkho_status dataset_known(const dataset *d, int target, int ci, known_rows *out)
   cx *own = NULL;
   *out = (known_rows){0};
   if (!d->spec.knowns) return DKHO_OK;
-  if (ci) TRY(dataset_load_cx(d, ci, &own));
-  dkho_status s =
-      known_find(out, own ? own : d->c, d->spec.fields, d->spec.field, target, d->spec.knowns, d->spec.known);
+  const double **array;
+  if (!MEM_NEW(array, d->spec.fields)) return DKHO_E_MEMORY;
+  for (int i = 0; i < d->spec.fields; i++)
+    if (d->spec.field[i].role == DATA_STATIC) array[i] = dataset_static(d, i, ci);
+  dkho_status s = ci ? dataset_load_cx(d, ci, &own) : DKHO_OK;
+  if (s == DKHO_OK)
+    s = known_find(out, own ? own : d->c, d->spec.fields, d->spec.field, array, target, d->spec.knowns, d->spec.known);
   cx_free(own);
+  mem_free(array);
   return s;
 }
 

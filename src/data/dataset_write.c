@@ -220,7 +220,8 @@ static dkho_status find_known(dataset_writer *w) {
     if (!ARENA_NEW(&w->mem, p->known, s->fields)) return DKHO_E_MEMORY;
     for (int i = 0; i < s->fields; i++)
       if (s->field[i].role == DATA_TARGET)
-        TRY(known_find(&p->known[i], p->c, s->fields, s->field, i, s->knowns, s->known));
+        TRY(known_find(&p->known[i], p->c, s->fields, s->field, (const double *const *)p->fixed, i, s->knowns,
+                       s->known));
   }
   return DKHO_OK;
 }

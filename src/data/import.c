@@ -282,6 +282,7 @@ typedef struct array_reader {
   importer *m;
   void **room;       /* per field: a sample of it */
   known_rows *known; /* per field */
+  const double **fixed;
 } array_reader;
 
 static dkho_status read_arrays(void *ctx, int64_t sample, const void **value, int64_t *count) {
@@ -311,11 +312,12 @@ static dkho_status check_samples(importer *m, const data_spec *spec, int64_t see
   int complete = 1;
   dkho_status s = DKHO_OK;
   if (!ARENA_NEW(&m->mem, r.room, m->fields + 1) || !ARENA_NEW(&m->mem, r.known, m->fields + 1) ||
-      !ARENA_NEW(&m->mem, missing, m->fields + 1))
+      !ARENA_NEW(&m->mem, r.fixed, m->fields + 1) || !ARENA_NEW(&m->mem, missing, m->fields + 1))
     return DKHO_E_MEMORY;
   for (int i = 0; i < m->fields; i++) {
     const data_field *f = &m->field[i].f;
     missing[i] = m->field[i].unread != 0, complete &= !missing[i];
+    if (f->role == DATA_STATIC && !missing[i] && !(r.fixed[i] = import_static(m, i))) return DKHO_E_MEMORY;
     if (f->role == DATA_STATIC || missing[i]) continue;
     int64_t n = (f->role == DATA_GLOBAL ? 1 : m->c->n[f->degree]) * f->channels;
     if (!(r.room[i] = arena_take(&m->mem, (size_t)n, sizeof(double)))) return DKHO_E_MEMORY;
@@ -324,7 +326,8 @@ static dkho_status check_samples(importer *m, const data_spec *spec, int64_t see
   for (int i = 0; i < spec->knowns; i++) sound &= known_check(&spec->known[i], i, spec->fields, spec->field) == DKHO_OK;
   for (int i = 0; s == DKHO_OK && sound && i < m->fields; i++)
     if (m->field[i].f.role == DATA_TARGET)
-      s = import_note(m, known_find(&r.known[i], m->c, spec->fields, spec->field, i, spec->knowns, spec->known));
+      s = import_note(m,
+                      known_find(&r.known[i], m->c, spec->fields, spec->field, r.fixed, i, spec->knowns, spec->known));
   sample_source source = {.samples = m->samples,
                           .fields = spec->fields,
                           .field = spec->field,

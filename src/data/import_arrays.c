@@ -130,18 +130,21 @@ static double array_entry(const import_field *f, uint64_t n, uint64_t first, uin
   return npy_double(&f->array, from * channels + j % channels);
 }
 
+const double *import_static(importer *m, int i) {
+  import_field *f = &m->field[i];
+  if (f->values) return f->values;
+  uint64_t n = (uint64_t)m->c->n[f->f.degree], count = n * (uint64_t)f->f.channels;
+  double *v = arena_take(&m->mem, (size_t)count, sizeof *v);
+  for (uint64_t j = 0; v && j < count; j++) v[j] = array_entry(f, n, 0, j);
+  return f->values = v;
+}
+
 dkho_status import_statics(importer *m, dataset_writer *w) {
   for (int i = 0; i < m->fields; i++) {
-    import_field *f = &m->field[i];
-    if (f->f.role != DATA_STATIC) continue;
-    if (!f->values) {
-      uint64_t n = (uint64_t)m->c->n[f->f.degree], count = n * (uint64_t)f->f.channels;
-      double *v = arena_take(&m->mem, (size_t)count, sizeof *v);
-      if (!v) return DKHO_E_MEMORY;
-      for (uint64_t j = 0; j < count; j++) v[j] = array_entry(f, n, 0, j);
-      f->values = v;
-    }
-    TRY(dataset_put_static(w, 0, f->f.name, f->values));
+    if (m->field[i].f.role != DATA_STATIC) continue;
+    const double *v = import_static(m, i);
+    if (!v) return DKHO_E_MEMORY;
+    TRY(dataset_put_static(w, 0, m->field[i].f.name, v));
   }
   return DKHO_OK;
 }

@@ -45,6 +45,8 @@ dkho_status import_geometry(importer *m);
 /* import_arrays.c: the user's arrays, opened and compared with the complex; then their samples, in blocks. */
 dkho_status import_arrays(importer *m);
 dkho_status import_statics(importer *m, dataset_writer *w);
+/* The values of a static field, from mem; NULL: no memory. */
+const double *import_static(importer *m, int i);
 dkho_status import_samples(importer *m, dataset_writer *w);
 /* The values of field i of samples first … first+count-1, as the data set stores them. */
 void import_convert(const importer *m, int i, int64_t first, int64_t count, void *out);

@@ -12,6 +12,8 @@ typedef struct known_place {
   int list, global; /* position in in[] or global[]; PLACE_CONSTANT: `value` */
   int64_t at;       /* in that array */
   float value;
+  int factors;          /* > 0: as many numbers from there on, */
+  const double *factor; /* times these, added up */
 } known_place;
 
 /* ---- JSON ---- */
@@ -47,11 +49,11 @@ static dkho_status read_constant(json_t *v, const char *where, arena *mem, data_
 }
 
 static dkho_status read_entry(json_t *o, const char *where, arena *mem, data_known *k) {
-  static const char *const keys[] = {"target", "label", "value", "input", "global", "component"};
+  static const char *const keys[] = {"target", "label", "value", "input", "global", "component", "static"};
   static const int64_t all = -1;
   json_t *value, *input, *global;
   int64_t component;
-  TRY(spec_keys(o, where, 6, keys));
+  TRY(spec_keys(o, where, 7, keys));
   TRY(spec_text(o, where, "target", NULL, mem, &k->target));
   TRY(read_labels(o, where, mem, k));
   value = json_object_get(o, "value"), input = json_object_get(o, "input"), global = json_object_get(o, "global");
@@ -59,6 +61,11 @@ static dkho_status read_entry(json_t *o, const char *where, arena *mem, data_kno
     return fail(DKHO_E_FORMAT, "%s: expected one of value, input, global: where the numbers come from", where);
   TRY(spec_int(o, where, "component", &all, value ? -1 : 0, value ? -1 : DATA_CHANNELS_MAX - 1, &component));
   k->component = (int)component;
+  if (json_object_get(o, "static")) {
+    if (!global || component >= 0)
+      return fail(DKHO_E_FORMAT, "%s.static: expected beside global, without component", where);
+    TRY(spec_text(o, where, "static", NULL, mem, &k->fixed));
+  }
   if (value) return read_constant(value, where, mem, k);
   k->source = input ? KNOWN_INPUT : KNOWN_GLOBAL;
   return spec_text(o, where, input ? "input" : "global", NULL, mem, &k->field);
@@ -91,6 +98,7 @@ json_t *known_json(int count, const data_known *list) {
     else
       json_object_set_new(o, k->source == KNOWN_INPUT ? "input" : "global", json_string(k->field));
     if (k->component >= 0) json_object_set_new(o, "component", json_integer(k->component));
+    if (k->fixed) json_object_set_new(o, "static", json_string(k->fixed));
     json_decref(value);
     json_array_append_new(all, o);
   }
@@ -116,6 +124,23 @@ static int find_field(int fields, const data_field *field, const char *name) {
   return -1;
 }
 
+/* A static with one column for each number of the global, and a target of one channel. */
+static dkho_status check_factors(const data_known *k, int i, int fields, const data_field *field,
+                                 const data_field *global, const data_field *target) {
+  int at = find_field(fields, field, k->fixed);
+  if (at < 0 || field[at].role != DATA_STATIC)
+    return fail(DKHO_E_INPUT, "known[%d].static: no static is called '%.60s'", i, k->fixed);
+  if (field[at].degree != target->degree)
+    return fail(DKHO_E_INPUT, "known[%d].static: '%s' has degree %d, the target '%s' has %d", i, k->fixed,
+                field[at].degree, target->name, target->degree);
+  if (field[at].channels != global->channels || target->channels != 1)
+    return fail(
+        DKHO_E_INPUT,
+        "known[%d].static: '%s' has %d channels, '%s' %d, the target %d; expected as many of the first two, and 1", i,
+        k->fixed, field[at].channels, k->field, global->channels, target->channels);
+  return DKHO_OK;
+}
+
 static dkho_status check_source(const data_known *k, int i, int fields, const data_field *field,
                                 const data_field *target) {
   int at = find_field(fields, field, k->field);
@@ -129,6 +154,7 @@ static dkho_status check_source(const data_known *k, int i, int fields, const da
   if (k->component >= field[at].channels)
     return fail(DKHO_E_INPUT, "known[%d].component: found %d, '%s' has %d", i, k->component, k->field,
                 field[at].channels);
+  if (k->fixed) return check_factors(k, i, fields, field, &field[at], target);
   if (k->component < 0 && field[at].channels != target->channels)
     return fail(DKHO_E_INPUT,
                 "known[%d]: '%s' has %d channels, the target '%s' has %d; \"component\" says which one is meant", i,
@@ -181,22 +207,34 @@ static int position_among(const data_field *field, int at) {
   return n;
 }
 
+/* Row j is Σ_i global_i static_i. */
+static dkho_status fill_factors(known_rows *out, int64_t j, const data_known *k, int fields, const data_field *field,
+                                const double *const *array) {
+  int fixed = find_field(fields, field, k->fixed), n = field[fixed].channels;
+  double *factor;
+  if (!array[fixed]) return fail(DKHO_E_INPUT, "static field %s has no values", k->fixed);
+  if (!ARENA_NEW(&out->mem, factor, n)) return DKHO_E_MEMORY;
+  memcpy(factor, array[fixed] + (int64_t)out->row[j] * n, (size_t)n * sizeof *factor);
+  out->place[j] = (known_place){position_among(field, find_field(fields, field, k->field)), 1, 0, 0, n, factor};
+  return DKHO_OK;
+}
+
 static void fill_row(known_rows *out, int64_t j, const data_known *k, int fields, const data_field *field) {
   int at = k->field ? find_field(fields, field, k->field) : -1, list = at >= 0 ? position_among(field, at) : 0;
   for (int c = 0; c < out->channels; c++) {
     known_place *p = &out->place[j * out->channels + c];
     int64_t from = k->component >= 0 ? k->component : c;
     if (k->source == KNOWN_CONSTANT)
-      *p = (known_place){PLACE_CONSTANT, 0, 0, (float)k->value[k->values > 1 ? c : 0]};
+      *p = (known_place){.list = PLACE_CONSTANT, .value = (float)k->value[k->values > 1 ? c : 0]};
     else if (k->source == KNOWN_GLOBAL)
-      *p = (known_place){list, 1, from, 0};
+      *p = (known_place){.list = list, .global = 1, .at = from};
     else
-      *p = (known_place){list, 0, (int64_t)out->row[j] * field[at].channels + from, 0};
+      *p = (known_place){.list = list, .at = (int64_t)out->row[j] * field[at].channels + from};
   }
 }
 
-dkho_status known_find(known_rows *out, const cx *c, int fields, const data_field *field, int target, int count,
-                       const data_known *list) {
+dkho_status known_find(known_rows *out, const cx *c, int fields, const data_field *field, const double *const *array,
+                       int target, int count, const data_known *list) {
   const data_field *t = &field[target];
   int *entry;
   *out = (known_rows){.channels = t->channels};
@@ -209,10 +247,15 @@ dkho_status known_find(known_rows *out, const cx *c, int fields, const data_fiel
       (!ARENA_NEW(&out->mem, out->row, out->count) || !ARENA_NEW(&out->mem, out->place, out->count * t->channels)))
     s = DKHO_E_MEMORY;
   if (s != DKHO_OK) out->count = 0;
-  for (int64_t i = 0, j = 0; label && j < out->count; i++) {
+  for (int64_t i = 0, j = 0; s == DKHO_OK && label && j < out->count; i++) {
     if (entry[label[i]] < 0) continue;
+    const data_known *k = &list[entry[label[i]]];
     out->row[j] = (int32_t)i;
-    fill_row(out, j++, &list[entry[label[i]]], fields, field);
+    if (k->fixed)
+      s = fill_factors(out, j, k, fields, field, array);
+    else
+      fill_row(out, j, k, fields, field);
+    j++;
   }
   mem_free(entry);
   if (s != DKHO_OK) known_free(out);
@@ -226,7 +269,10 @@ void known_free(known_rows *k) {
 
 float known_value(const known_rows *k, int64_t i, const float *const *in, const double *const *global) {
   const known_place *p = &k->place[i];
+  double sum = 0;
   if (p->list == PLACE_CONSTANT) return p->value;
+  for (int j = 0; j < p->factors; j++) sum += p->factor[j] * global[p->list][j];
+  if (p->factors) return (float)sum;
   return p->global ? (float)global[p->list][p->at] : in[p->list][p->at];
 }
 

@@ -17,6 +17,7 @@ typedef struct data_known {
   const char **label;
   known_source source;
   const char *field; /* of an input or global, else NULL */
+  const char *fixed; /* of a static on the target's simplices: Σ_j global_j static_j is meant; else NULL */
   int component;     /* channel of that field for every channel of the target; -1: channel c for channel c */
   int values;        /* KNOWN_CONSTANT: 1 for all channels, or one for each */
   const double *value;
@@ -40,9 +41,9 @@ typedef struct known_rows {
   arena mem;
 } known_rows;
 /* A simplex takes the first entry that names its label. A label that the complex does not have, or not on the target's degree, is
- * an error. */
-dkho_status known_find(known_rows *out, const cx *c, int fields, const data_field *field, int target, int count,
-                       const data_known *list);
+ * an error. array[i]: values of the i-th field where it is static, else NULL; what is needed of them is copied. */
+dkho_status known_find(known_rows *out, const cx *c, int fields, const data_field *field, const double *const *array,
+                       int target, int count, const data_known *list);
 void known_free(known_rows *k);
 /* Number i = j·channels + c of a sample: channel c of row j; in and global as features_eval wants them. */
 float known_value(const known_rows *k, int64_t i, const float *const *in, const double *const *global);

@@ -65,12 +65,9 @@ static const char *reader_of(const neural_operator *o, const complex_view *v) {
   return s.m->reader ? s.m->reader(&s) : NULL;
 }
 
-/* The compiled descriptors, from the statics in the source. */
-static dkho_status view_features(const neural_operator *o, complex_view *v) {
-  const double **array;
-  if (!MEM_NEW(array, o->spec.fields)) return DKHO_E_MEMORY;
-  dkho_status s = DKHO_OK;
-  for (int f = 0; s == DKHO_OK && f < o->spec.fields; f++) {
+/* The statics in the source, by field. */
+static dkho_status find_statics(const neural_operator *o, const complex_view *v, const double **array) {
+  for (int f = 0; f < o->spec.fields; f++) {
     const data_field *field = &o->spec.field[f];
     if (field->role != DATA_STATIC) continue;
     if (o->packed.fixed) {
@@ -81,13 +78,25 @@ static dkho_status view_features(const neural_operator *o, complex_view *v) {
     const st_tensor *t;
     int64_t shape[2] = {v->c->n[field->degree], field->channels};
     snprintf(name, sizeof name, "c%d/static/%s", v->complex, field->name);
-    s = st_need(o->source, name, ST_F64, 2, shape, &t);
-    if (s == DKHO_OK && !o->d) s = data_prove_static(o->source, t); /* a data set has proven its own */
-    if (s == DKHO_OK) array[f] = t->data;
+    TRY(st_need(o->source, name, ST_F64, 2, shape, &t));
+    if (!o->d) TRY(data_prove_static(o->source, t)); /* a data set has proven its own */
+    array[f] = t->data;
   }
+  return DKHO_OK;
+}
+
+/* The compiled descriptors and the given values. */
+static dkho_status view_features(const neural_operator *o, complex_view *v) {
+  const data_spec *spec = &o->spec;
+  const double **array;
+  if (!MEM_NEW(array, spec->fields)) return DKHO_E_MEMORY;
+  dkho_status s = find_statics(o, v, array);
   if (s == DKHO_OK)
-    s = features_create_for(&v->f, &o->spec.table, reader_of(o, v), v->c, o->spec.fields, o->spec.field, array,
-                            o->profile, o->modes);
+    s = known_find(&v->known, v->c, spec->fields, spec->field, array, o->target, spec->knowns, spec->known);
+  v->g->givens = v->known.count, v->g->given = v->known.row;
+  if (s == DKHO_OK)
+    s = features_create_for(&v->f, &spec->table, reader_of(o, v), v->c, spec->fields, spec->field, array, o->profile,
+                            o->modes);
   mem_free(array);
   return s;
 }
@@ -105,7 +114,7 @@ static dkho_status view_complex(const neural_operator *o, complex_view *v) {
   return DKHO_OK;
 }
 
-/* Calculus, basis, geometry, descriptors. β is the first complex's, and the others must agree. */
+/* Calculus, basis, geometry, descriptors, given values. β is the first complex's, and the others must agree. */
 static dkho_status view_fill(const neural_operator *o, complex_view *v, int64_t *beta) {
   int degree = operator_target(o)->degree;
   dec_basis basis = {0};
@@ -116,8 +125,6 @@ static dkho_status view_fill(const neural_operator *o, complex_view *v, int64_t 
   dkho_status s = geometry_create(&v->g, v->metric, o->setup.degrees - 1, degree, basis.count ? &basis : NULL);
   dec_basis_free(&basis);
   TRY(s);
-  TRY(known_find(&v->known, v->c, o->spec.fields, o->spec.field, o->target, o->spec.knowns, o->spec.known));
-  v->g->givens = v->known.count, v->g->given = v->known.row;
   return view_features(o, v);
 }
 
