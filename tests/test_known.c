@@ -2,6 +2,7 @@
  * path, trained or not, from a data set or from arrays of a program; no gradient comes from their rows. */
 #include "data/dataset.h"
 #include "data/npy.h"
+#include "problems.h"
 #include "run/config.h"
 #include "run/runner.h"
 #include "run/samples.h"
@@ -262,6 +263,69 @@ static void test_from_a_program(void **state) {
   assert_int_equal(rmdir(run), 0);
 }
 
+/* What an untrained model says of target `name`, sample 3 of a problem's data. */
+static const float *untrained(const dataset *d, const char *model, const char *name, int64_t n) {
+  static float out[4096];
+  dkho_train_options options;
+  run_config cfg;
+  neural_operator *o = NULL;
+  pool *p = NULL;
+  runner *r = NULL;
+  int64_t sample = 3;
+  assert_true(n <= 4096);
+  dkho_train_defaults(&options);
+  options.model = model, options.target = name;
+  assert_ok(config_resolve(&cfg, d, "data.st", &options));
+  assert_ok(operator_create(&o, d, &cfg.request));
+  assert_ok(pool_create(&p, 1));
+  assert_ok(runner_create(&r, o, ENGINE_PREDICT, p));
+  runner_bind(r, o->value);
+  sample_list list = {d, o->target, &sample, out, n};
+  runner_batch b = samples_batch(&list, 0, 1);
+  b.target = NULL;
+  assert_ok(runner_predict(r, &b));
+  runner_free(r), pool_free(p), operator_free(o), config_free(&cfg);
+  return out;
+}
+
+static const char *const some_models[] = {"dkho", "dkho-x", "mgn", "hsd"};
+
+/* The flow's circulation round each hole is what the walls' speeds say, nothing passes them, and pressures of wells are theirs: from the
+ * inputs, before any training. */
+static void test_walls(void **state) {
+  (void)state;
+  char path[128];
+  dataset *flow = smoke_file(&problem_flow, scratch_path(path, at.dir, "flow.st"), 8, 2);
+  const cx *c = dataset_cx(flow, 0);
+  const double *rims = dataset_static(flow, dataset_find(flow, "rims"), 0),
+               *speed = dataset_global(flow, dataset_find(flow, "speed"), 3);
+  for (size_t m = 0; m < sizeof some_models / sizeof *some_models; m++) {
+    const float *u = untrained(flow, some_models[m], "u", c->n[1]);
+    double round[3] = {0}, given[3] = {0};
+    for (int64_t e = 0; e < c->n[1]; e++) {
+      int l = c->label[1][e], j = l - 2;
+      if (l == 1) assert_true(u[e] == 0);
+      if (j < 0) continue;
+      double way = rims[3 * e + j] > 0 ? 1 : -1; /* counter-clockwise */
+      round[j] += way * (double)u[e], given[j] += speed[j] * fabs(rims[3 * e + j]);
+    }
+    for (int j = 0; j < 3; j++) assert_between(round[j] - given[j], -1e-6, 1e-6);
+    u = untrained(flow, some_models[m], "flux", c->n[1]);
+    for (int64_t e = 0; e < c->n[1]; e++) assert_true((c->label[1][e] > 0) == (u[e] == 0));
+  }
+  dataset_free(flow);
+  dataset *wells = smoke_file(&problem_wells, path, 8, 2);
+  c = dataset_cx(wells, 0);
+  speed = dataset_global(wells, dataset_find(wells, "pressure"), 3);
+  for (size_t m = 0; m < sizeof some_models / sizeof *some_models; m++) {
+    const float *p = untrained(wells, some_models[m], "p", c->n[0]);
+    for (int64_t i = 0; i < c->n[0]; i++)
+      if (c->label[0][i]) assert_true(p[i] == (c->label[0][i] == 1 ? 0 : (float)speed[c->label[0][i] - 2]));
+  }
+  dataset_free(wells);
+  remove(path);
+}
+
 static void test_refusals(void **state) {
   (void)state;
   static const struct {
@@ -280,6 +344,18 @@ static void test_refusals(void **state) {
       {"{\"target\":\"u\",\"label\":\"left\",\"input\":\"T\"}", "known[0].input: no input is called 'T'"},
       {"{\"target\":\"u\",\"label\":\"left\",\"global\":\"T\"}", "\"component\" says which one"},
       {"{\"target\":\"u\",\"label\":\"left\",\"global\":\"T\",\"component\":2}", "known[0].component: found 2"},
+      {"{\"target\":\"u\",\"label\":\"left\",\"value\":0,\"static\":\"label0\"}",
+       "known[0].static: expected beside global"},
+      {"{\"target\":\"u\",\"label\":\"left\",\"global\":\"T\",\"component\":0,\"static\":\"label0\"}",
+       "known[0].static: expected beside global, without component"},
+      {"{\"target\":\"u\",\"label\":\"left\",\"global\":\"T\",\"static\":\"f\"}",
+       "known[0].static: no static is called 'f'"},
+      {"{\"target\":\"u\",\"label\":\"left\",\"global\":\"T\",\"static\":\"label1\"}",
+       "known[0].static: 'label1' has degree 1, the target 'u' has 0"},
+      {"{\"target\":\"u\",\"label\":\"left\",\"global\":\"T\",\"static\":\"label0\"}",
+       "known[0].static: 'label0' has 4 channels, 'T' 2, the target 1"},
+      {"{\"target\":\"q\",\"label\":\"left\",\"global\":\"T\",\"static\":\"position1\"}",
+       "known[0].static: 'position1' has 2 channels, 'T' 2, the target 2"},
       {"{\"target\":\"u\",\"label\":\"left\",\"value\":0}",
        "known: label 'left': target 'u' of sample 0 is 0.1 on simplex 0, where it is said to be 0"},
   };
@@ -313,6 +389,7 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_model), cmocka_unit_test(test_from_a_program),
-                                     cmocka_unit_test(test_refusals), cmocka_unit_test(test_no_memory)};
+                                     cmocka_unit_test(test_walls), cmocka_unit_test(test_refusals),
+                                     cmocka_unit_test(test_no_memory)};
   return cmocka_run_group_tests(tests, make_data, drop_data);
 }

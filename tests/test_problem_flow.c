@@ -30,26 +30,29 @@ static void test_element(void **state) {
   cx_free(c);
 }
 
-typedef void (*exact_flow)(const double *x, double reynolds, double u[2], double *p);
+/* s: the stream function, u = (∂s/∂y, -∂s/∂x). */
+typedef void (*exact_flow)(const double *x, double reynolds, double u[2], double *p, double *s);
 
 /* Kovasznay's flow behind a grid; pressure in viscous units. */
-static void kovasznay(const double *x, double reynolds, double u[2], double *p) {
+static void kovasznay(const double *x, double reynolds, double u[2], double *p, double *s) {
   double l = reynolds / 2 - sqrt(reynolds * reynolds / 4 + 4 * M_PI * M_PI), e = exp(l * x[0]);
   u[0] = 1 - e * cos(2 * M_PI * x[1]);
   u[1] = l / (2 * M_PI) * e * sin(2 * M_PI * x[1]);
   *p = -reynolds * e * e / 2;
+  *s = x[1] - e * sin(2 * M_PI * x[1]) / (2 * M_PI);
 }
 
 /* Between the circle r = 1, which turns with speed 1, and r = 2 at rest: u = Ar + B/r. */
-static void couette(const double *x, double reynolds, double u[2], double *p) {
+static void couette(const double *x, double reynolds, double u[2], double *p, double *s) {
   double r = radius(x), A = -1. / 3, B = 4. / 3, speed = A * r + B / r;
   u[0] = -speed * x[1] / r;
   u[1] = speed * x[0] / r;
   *p = reynolds * (A * A * r * r / 2 + 2 * A * B * log(r) - B * B / (2 * r * r));
+  *s = -A * r * r / 2 - B * log(r);
 }
 
 typedef struct flow_error {
-  double u, p; /* relative, velocities at nodes, pressures at vertices */
+  double u, p, flux; /* relative, velocities at nodes, pressures at vertices, fluxes through edges */
   int steps;
 } flow_error;
 
@@ -68,12 +71,13 @@ static flow_error measure(cx *c, exact_flow exact, double reynolds, int curved) 
   assert_ok(taylor_open(&s, t));
   int64_t nodes = taylor_nodes(t), n = c->n[0];
   double *u = doubles(&mem, 2 * nodes), *want = doubles(&mem, 2 * nodes), *p = doubles(&mem, n),
-         *level = doubles(&mem, n), *weight = doubles(&mem, n), *psi = doubles(&mem, n), mean = 0, area = 0, unused;
+         *level = doubles(&mem, n), *weight = doubles(&mem, n), *psi = doubles(&mem, n), *stream = doubles(&mem, nodes),
+         *flux = doubles(&mem, c->n[1]), *through = doubles(&mem, c->n[1]), mean = 0, area = 0, unused;
   static_lumped(c, weight);
   for (int64_t i = 0; i < nodes; i++) {
     double x[2];
     node_position(c, i, x);
-    exact(x, reynolds, want + 2 * i, i < n ? &level[i] : &unused);
+    exact(x, reynolds, want + 2 * i, i < n ? &level[i] : &unused, &stream[i]);
     if (i < n) mean += weight[i] * level[i], area += weight[i];
     int rim = i < n ? c->on_boundary[0][i] : c->on_boundary[1][i - n];
     for (int a = 0; a < 2 && rim; a++) {
@@ -85,7 +89,10 @@ static flow_error measure(cx *c, exact_flow exact, double reynolds, int curved) 
   taylor_flow f = {.reynolds = reynolds, .psi = psi, .u = u, .p = p};
   assert_ok(taylor_solve(s, &f));
   assert_true(f.reached == reynolds);
-  flow_error e = {relative_distance(2 * nodes, u, want), relative_distance(n, p, level), f.steps};
+  taylor_fluxes(t, u, flux);
+  cx_d(c, 0, 1, stream, through);
+  flow_error e = {relative_distance(2 * nodes, u, want), relative_distance(n, p, level),
+                  relative_distance(c->n[1], flux, through), f.steps};
   taylor_close(s), taylor_free(t), cx_free(c), arena_free(&mem);
   return e;
 }
@@ -100,24 +107,50 @@ static cx *square(double h) {
 static void test_kovasznay(void **state) {
   (void)state;
   flow_error coarse = measure(square(0.1), kovasznay, 40, 0), fine = measure(square(0.05), kovasznay, 40, 0);
-  double u = log2(coarse.u / fine.u), p = log2(coarse.p / fine.p);
-  print_message("Kovasznay: u %.1e order %.2f, p %.1e order %.2f, %d steps\n", fine.u, u, fine.p, p, fine.steps);
-  assert_true(fine.u < 1e-4 && fine.p < 1e-2 && fine.steps < 8);
+  double u = log2(coarse.u / fine.u), p = log2(coarse.p / fine.p), flux = log2(coarse.flux / fine.flux);
+  print_message("Kovasznay: u %.1e order %.2f, p %.1e order %.2f, flux %.1e order %.2f, %d steps\n", fine.u, u, fine.p,
+                p, fine.flux, flux, fine.steps);
+  assert_true(fine.u < 1e-4 && fine.p < 1e-2 && fine.flux < 1e-4 && fine.steps < 8);
   assert_between(u, 2.7, 4);
+  assert_between(flux, 2.7, 4.5);
   assert_between(p, 1.7, 4);
 }
 
 static void test_couette(void **state) {
   (void)state;
   flow_error coarse = measure(annulus(4), couette, 50, 1), fine = measure(annulus(8), couette, 50, 1);
-  double u = log2(coarse.u / fine.u), p = log2(coarse.p / fine.p);
-  print_message("Couette: u %.1e order %.2f, p %.1e order %.2f\n", fine.u, u, fine.p, p);
-  assert_true(fine.u < 5e-3 && fine.p < 5e-2);
+  double u = log2(coarse.u / fine.u), p = log2(coarse.p / fine.p), flux = log2(coarse.flux / fine.flux);
+  print_message("Couette: u %.1e order %.2f, p %.1e order %.2f, flux %.1e order %.2f\n", fine.u, u, fine.p, p,
+                fine.flux, flux);
+  assert_true(fine.u < 5e-3 && fine.p < 5e-2 && fine.flux < 5e-3);
+  assert_between(flux, 1.7, 4);
   assert_between(u, 1.7, 4); /* the polygon in place of the circle costs an order */
   assert_between(p, 1.5, 4);
 }
 
-/* Circulations are d of the line integrals; walls decide the periods; pressures have mean zero: to rounding. */
+/* Fluxes of a face's three edges add up to the integral of ∇·u, which the continuity equation tested with 1 is, for any velocity. */
+static void test_divergence(void **state) {
+  (void)state;
+  cx *c = annulus(2);
+  taylor *t;
+  arena mem = {0};
+  rng r = rng_open(1, RNG_TEST, 4);
+  assert_ok(taylor_create(&t, c));
+  double *u = doubles(&mem, 2 * taylor_nodes(t)), *flux = doubles(&mem, c->n[1]), *sum = doubles(&mem, c->n[2]);
+  for (int64_t i = 0; i < 2 * taylor_nodes(t); i++) u[i] = rng_normal(&r);
+  taylor_fluxes(t, u, flux);
+  cx_d(c, 1, 1, flux, sum);
+  for (int64_t f = 0; f < c->n[2]; f++) {
+    taylor_values v = {0};
+    double F[TAYLOR_LOCAL];
+    for (int i = 0; i < 12; i++) v.u[i / 2][i % 2] = u[2 * (int64_t)t->node[f * TAYLOR_NODES + i / 2] + i % 2];
+    taylor_element(c, f, 0, &v, F, NULL);
+    assert_between(sum[f] + F[12] + F[13] + F[14], -1e-13, 1e-13);
+  }
+  taylor_free(t), cx_free(c), arena_free(&mem);
+}
+
+/* Circulations are d of the line integrals; walls decide the periods and let nothing through; pressures have mean zero: to rounding. */
 static void test_identities(void **state) {
   (void)state;
   ready r = ready_make(&problem_flow, "smoke");
@@ -125,13 +158,16 @@ static void test_identities(void **state) {
   double *rims = ready_static(&r, "rims"), *weight = ready_static(&r, "weight"), *d = doubles(&r.mem, c->n[2]);
   ready_group(&r, 0);
   for (int k = 0; k < GROUP; k++) {
-    const double *u = r.block[3] + k * c->n[1], *w = r.block[4] + k * c->n[2], *p = r.block[5] + k * c->n[0];
+    const double *u = r.block[3] + k * c->n[1], *w = r.block[4] + k * c->n[2], *p = r.block[5] + k * c->n[0],
+                 *flux = r.block[6] + k * c->n[1];
     cx_d(c, 1, 1, u, d);
     for (int64_t f = 0; f < c->n[2]; f++) assert_between(d[f] - w[f], -1e-14, 1e-14);
     for (int64_t e = 0; e < c->n[1]; e++) {
       double want = 0;
       for (int j = 0; j < SHEET_HOLES; j++) want += r.block[1][k * SHEET_HOLES + j] * rims[e * SHEET_HOLES + j];
-      if (c->on_boundary[1][e]) assert_between(u[e] - want, -1e-15, 1e-15);
+      if (!c->on_boundary[1][e]) continue;
+      assert_between(u[e] - want, -1e-15, 1e-15);
+      assert_between(flux[e], -1e-15, 1e-15);
     }
     double mean = 0;
     for (int64_t i = 0; i < c->n[0]; i++) mean += weight[i] * p[i];
@@ -187,8 +223,9 @@ static void test_bad_parameters(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_element),    cmocka_unit_test(test_kovasznay), cmocka_unit_test(test_couette),
-      cmocka_unit_test(test_identities), cmocka_unit_test(test_linearity), cmocka_unit_test(test_bad_parameters),
+      cmocka_unit_test(test_element),        cmocka_unit_test(test_kovasznay),  cmocka_unit_test(test_couette),
+      cmocka_unit_test(test_divergence),     cmocka_unit_test(test_identities), cmocka_unit_test(test_linearity),
+      cmocka_unit_test(test_bad_parameters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

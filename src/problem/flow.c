@@ -1,6 +1,7 @@
 /* flow.c: stationary incompressible Navier–Stokes flow in a sheet with three round holes whose walls turn, Re (u·∇)u + ∇p - Δu = curl ψ,
  * ∇·u = 0. The walls' speeds, the stirring force and the Reynolds number vary by sample; the outer wall stands still. Targets: velocity as
- * line integrals on edges, whose periods round the holes the walls decide, circulation on faces, pressure on vertices. */
+ * line integrals on edges, whose periods round the holes the walls decide, circulation on faces, pressure on vertices, flux through edges
+ * (of the velocity along an edge turned by -90°). On walls velocity and flux are given. */
 #include "problem/locate.h"
 #include "problem/problem.h"
 #include "problem/sheet.h"
@@ -27,7 +28,7 @@ typedef struct flow_solver {
   arena mem;
 } flow_solver;
 
-enum { PSI, SPEEDS, RE, U, W, P }; /* blocks, in the order of the fields */
+enum { PSI, SPEEDS, RE, U, W, P, FLUX }; /* blocks, in the order of the fields */
 static const data_field fields[] = {
     PROBLEM_INPUT("psi", 0, 1, DATA_SCALE_RMS),
     PROBLEM_GLOBAL("speed", HOLES),
@@ -35,6 +36,7 @@ static const data_field fields[] = {
     PROBLEM_TARGET("u", 1, 1),
     PROBLEM_TARGET("w", 2, 1),
     PROBLEM_TARGET("p", 0, 1),
+    PROBLEM_TARGET("flux", 1, 1),
     PROBLEM_STATIC("holes", 0, HOLES),
     PROBLEM_STATIC("rims", 1, HOLES),
     SHEET_STATICS,
@@ -73,6 +75,16 @@ static const data_recipe recipes[] = {
     PROBLEM_RECIPE("u", 1),
     PROBLEM_RECIPE("w", 0),
     PROBLEM_RECIPE("p", 0),
+    PROBLEM_RECIPE("flux", 0),
+};
+static const data_known known[] = {
+    {.target = "u", SHEET_BOUNDARY, .source = KNOWN_GLOBAL, .field = "speed", .fixed = "rims", .component = -1},
+    {.target = "flux",
+     SHEET_BOUNDARY,
+     .source = KNOWN_CONSTANT,
+     .values = 1,
+     .value = &(const double){0},
+     .component = -1},
 };
 
 static void flow_release(problem_state *s) {
@@ -193,6 +205,7 @@ static dkho_status flow_solve_from(const problem_state *s, void *work, problem_s
   if (st != DKHO_OK) return fail_prefix(st, "flow");
   taylor_line_integrals(s->t, w->u, one[U]);
   taylor_circulations(s->t, w->u, one[W]);
+  taylor_fluxes(s->t, w->u, one[FLUX]);
   memcpy(one[P], w->p, (size_t)s->c->n[0] * sizeof *w->p);
   return DKHO_OK;
 }
@@ -201,19 +214,20 @@ static dkho_status flow_solve_one(const problem_state *s, void *work, double *co
   return flow_solve_from(s, work, &(problem_start){0}, one);
 }
 
-/* Simpson's rule along edges; circulations are d of that. */
+/* Simpson's rule along edges and through them; circulations are d of that. */
 static dkho_status flow_transfer(const void *work, const cx *to, double *const *one) {
   const flow_solver *w = work;
   locator *l;
   TRY(locator_create(&l, w->s->c));
   for (int64_t e = 0; e < to->n[1]; e++) {
     const double *a = to->x + 2 * to->vert[1][2 * e], *b = to->x + 2 * to->vert[1][2 * e + 1];
-    one[U][e] = 0;
+    one[U][e] = one[FLUX][e] = 0;
     for (int k = 0; k <= 2; k++) {
       double x[2] = {a[0] + 0.5 * k * (b[0] - a[0]), a[1] + 0.5 * k * (b[1] - a[1])}, bary[3], u[2];
       int64_t f = locator_find(l, x, bary);
       taylor_velocity(w->s->t, w->u, f, bary, u);
       one[U][e] += (k == 1 ? 4 : 1) * (u[0] * (b[0] - a[0]) + u[1] * (b[1] - a[1])) / 6;
+      one[FLUX][e] += (k == 1 ? 4 : 1) * (u[0] * (b[1] - a[1]) - u[1] * (b[0] - a[0])) / 6;
     }
   }
   cx_d(to, 1, 1, one[U], one[W]);
@@ -225,13 +239,17 @@ static dkho_status flow_transfer(const void *work, const cx *to, double *const *
 const problem problem_flow = {
     .name = "flow",
     .summary =
-        "Navier-Stokes flow stirred by a force and by the turning walls of three holes: velocity, vorticity, pressure",
+        "Navier-Stokes flow stirred by a force and by the turning walls of three holes: velocity, vorticity, pressure, "
+        "flux",
     SHEET_DOMAIN,
     PROBLEM_TABLES(fields, recipes, rows, summaries),
+    .knowns = sizeof known / sizeof *known,
+    .known = known,
     .notes =
         "Re (u.grad)u + grad p - Laplace(u) = curl psi, div u = 0; psi a Gaussian field of 120 modes and rms 8, walls "
         "of three holes turn with speeds in [-1, 1], Re in [20, 200], log-uniform. Taylor-Hood elements, Newton. "
-        "Nonlinear.",
+        "Nonlinear. u: integral of the velocity along an edge; flux: through it, along the edge's tangent turned by -90 "
+        "degrees, a difference of the stream function. Both are given on walls.",
     .prepare = flow_prepare,
     .release = flow_release,
     .fill = flow_fill,

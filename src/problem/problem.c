@@ -224,6 +224,7 @@ static dkho_status declare_contents(dataset_writer *w, const problem *p, const c
   for (int i = 0; i < p->fields; i++) TRY(dataset_put_field(w, &p->field[i]));
   TRY(dataset_put_table(w, &p->table));
   for (int i = 0; i < p->recipes; i++) TRY(dataset_put_recipe(w, &p->recipe[i]));
+  for (int i = 0; i < p->knowns; i++) TRY(dataset_put_known(w, &p->known[i]));
   return DKHO_OK;
 }
 

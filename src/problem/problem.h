@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "data/dataset.h"
+#include "data/known.h"
 #include "dec/dec.h"
 #include "la/la.h"
 #include "problem/paper.h"
@@ -114,7 +115,9 @@ typedef struct problem {
   const data_field *field; /* spectral{0,1,2} statics (PROBLEM_MODES channels) are filled by the driver */
   const data_recipe *recipe;
   feat_table table;
-  const char *notes; /* what the data are, one paragraph, kept in the file */
+  int knowns;
+  const data_known *known; /* targets that the inputs give on some simplices */
+  const char *notes;       /* what the data are, one paragraph, kept in the file */
   dkho_status (*build)(cx **out, const char *resolution);
   dkho_status (*prepare)(problem_state **out, const cx *c, uint64_t seed);
   void (*release)(problem_state *s); /* NULL is fine */

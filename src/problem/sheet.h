@@ -19,6 +19,12 @@ extern const char *const sheet_resolutions[]; /* NULL at the end */
   .betti = {1, SHEET_HOLES, 0}, .build = sheet_build, .resolutions = sheet_resolutions
 #define SHEET_STATICS PROBLEM_STATIC("weight", 0, 1), PROBLEM_POSITIONS(2), PROBLEM_STATIC("label0", 0, SHEET_HOLES + 2)
 
+/* Members of an entry of problem.known that holds on the whole boundary. */
+#define SHEET_BOUNDARY                                                                                                 \
+  .labels = SHEET_HOLES + 1, .label = (const char *[]) {                                                               \
+    "outer", "hole1", "hole2", "hole3"                                                                                 \
+  }
+
 /* A stationary Gaussian field of mean 0 and variance 1 at the vertices of a planar complex: waves cos and sin of π(mx + ny), |m|, |n| ≤ frequency,
  * amplitudes falling like (1 + m² + n²)^(-decay/2). Draws the same numbers whatever the complex. */
 void sheet_gaussian(const cx *c, rng *r, int frequency, double decay, double *out);

@@ -118,7 +118,6 @@ int64_t taylor_unknowns(const taylor *t) {
   return t->n;
 }
 
-/* Simpson's rule: (u_tail + 4 u_mid + u_head)/6 · (x_head - x_tail). */
 /* Σ_e w_e (λ_a ∇λ_b - λ_b ∇λ_a) of triangle f at a point. */
 static void whitney_velocity(const cx *c, int64_t f, const double *edge, const double bary[3], double out[2]) {
   double grad[6];
@@ -164,6 +163,7 @@ void taylor_guess(const taylor *t, const double *edge, double *u) {
   match_integrals(t, edge, u);
 }
 
+/* Simpson's rule: (u_tail + 4 u_mid + u_head)/6 · (x_head - x_tail). */
 void taylor_line_integrals(const taylor *t, const double *u, double *edge) {
   const cx *c = t->c;
   for (int64_t e = 0; e < c->n[1]; e++) {
@@ -171,6 +171,16 @@ void taylor_line_integrals(const taylor *t, const double *u, double *edge) {
     edge[e] = 0;
     for (int i = 0; i < 2; i++)
       edge[e] += (u[2 * a + i] + 4 * u[2 * m + i] + u[2 * b + i]) / 6 * (c->x[2 * b + i] - c->x[2 * a + i]);
+  }
+}
+
+void taylor_fluxes(const taylor *t, const double *u, double *edge) {
+  const cx *c = t->c;
+  for (int64_t e = 0; e < c->n[1]; e++) {
+    int64_t a = c->vert[1][2 * e], b = c->vert[1][2 * e + 1], m = c->n[0] + e;
+    double mean[2];
+    for (int i = 0; i < 2; i++) mean[i] = (u[2 * a + i] + 4 * u[2 * m + i] + u[2 * b + i]) / 6;
+    edge[e] = mean[0] * (c->x[2 * b + 1] - c->x[2 * a + 1]) - mean[1] * (c->x[2 * b] - c->x[2 * a]);
   }
 }
 

@@ -38,8 +38,11 @@ void taylor_guess(const taylor *t, const double *edge, double *u);
 
 /* The velocity at a point of triangle f with these barycentric coordinates. */
 void taylor_velocity(const taylor *t, const double *u, int64_t f, const double bary[3], double out[2]);
-/* Line integrals of the velocity along edges (N1), exact for quadratic velocities; circulations round faces (N2), from the curl. */
+/* Line integrals of the velocity along edges (N1), exact for quadratic velocities; circulations round faces (N2), from the curl; fluxes
+ * through edges (N1), ∫ u·n with n the tangent turned by -90°: s(head) - s(tail) where u = (∂s/∂y, -∂s/∂x). The fluxes of a face add up to
+ * the integral of ∇·u. */
 void taylor_line_integrals(const taylor *t, const double *u, double *edge);
+void taylor_fluxes(const taylor *t, const double *u, double *edge);
 void taylor_circulations(const taylor *t, const double *u, double *face);
 
 #endif

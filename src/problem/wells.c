@@ -65,6 +65,9 @@ static const data_recipe recipes[] = {
     PROBLEM_RECIPE("p", 0),
     PROBLEM_RECIPE("q", 1),
 };
+static const data_known known[] = {
+    {.target = "p", SHEET_BOUNDARY, .source = KNOWN_GLOBAL, .field = "pressure", .fixed = "holes", .component = -1},
+};
 
 static void wells_release(problem_state *s) {
   if (!s) return;
@@ -186,6 +189,8 @@ const problem problem_wells = {
     .summary = "Darcy-Forchheimer flow between wells in rock of random permeability: pressure, flux",
     SHEET_DOMAIN,
     PROBLEM_TABLES(fields, recipes, rows, summaries),
+    .knowns = sizeof known / sizeof *known,
+    .known = known,
     .notes =
         "q/k + 0.5 |q| q/sqrt(k) = -grad p, div q = 0; ln k a Gaussian field of variance 1 per sample, p in [-2, 2] "
         "at three wells, 0 on the outer square. P1 elements, Newton; a single solve is quick. Nonlinear.",
