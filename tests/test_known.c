@@ -2,6 +2,8 @@
  * path, trained or not, from a data set or from arrays of a program; no gradient comes from their rows. */
 #include "data/dataset.h"
 #include "data/npy.h"
+#include "problem/closed.h"
+#include "problem/sheet.h"
 #include "problems.h"
 #include "run/config.h"
 #include "run/runner.h"
@@ -30,7 +32,8 @@ static void write_square(const char *path) {
   "{\"target\":\"u\",\"label\":[\"right\"],\"global\":\"T\",\"component\":1},"                                         \
   "{\"target\":\"u\",\"label\":[\"bottom\",\"right\"],\"input\":\"f\"},"                                               \
   "{\"target\":\"q\",\"label\":\"left\",\"value\":[1.5,-0.3]},"                                                        \
-  "{\"target\":\"q\",\"label\":\"right\",\"input\":\"w\"},{\"target\":\"q\",\"label\":\"bottom\",\"global\":\"T\"}]"
+  "{\"target\":\"q\",\"label\":\"right\",\"input\":\"w\"},{\"target\":\"q\",\"label\":\"bottom\",\"global\":\"T\"},"   \
+  "{\"target\":\"e\",\"of\":\"periods\",\"input\":\"b\"}]"
 #define REST                                                                                                           \
   "\"problem\":\"square\",\"mesh\":\"m.off\",\"modes\":4,\"labels\":["                                                 \
   "{\"name\":\"left\",\"box\":{\"min\":[-1,-9],\"max\":[0.01,9]}},"                                                    \
@@ -40,12 +43,15 @@ static void write_square(const char *path) {
   "{\"name\":\"u\",\"role\":\"target\",\"degree\":0,\"file\":\"u.npy\"},"                                              \
   "{\"name\":\"T\",\"role\":\"global\",\"file\":\"T.npy\"},"                                                           \
   "{\"name\":\"w\",\"role\":\"input\",\"degree\":1,\"file\":\"w.npy\"},"                                               \
-  "{\"name\":\"q\",\"role\":\"target\",\"degree\":1,\"file\":\"q.npy\"}],"                                             \
+  "{\"name\":\"q\",\"role\":\"target\",\"degree\":1,\"file\":\"q.npy\"},"                                              \
+  "{\"name\":\"b\",\"role\":\"input\",\"degree\":1,\"file\":\"b.npy\"},"                                               \
+  "{\"name\":\"e\",\"role\":\"target\",\"degree\":1,\"file\":\"e.npy\"}],"                                             \
   "\"split\":{\"train\":0.5,\"val\":0.25,\"test\":0.25}"
 
 static struct {
   char dir[64], spec[128], data[128];
   dataset *plain, *d; /* without the given values; with them */
+  dataset *iron;      /* lamination: periods are given */
 } at;
 
 static void write_spec(const char *text) {
@@ -61,7 +67,7 @@ static double T_of(int s, int c) {
 
 /* Random arrays; u and q hold what KNOWN says. The labels are those of the complex of `plain`. */
 static void write_arrays(void) {
-  static double f[S][N0], u[S][N0], w[S][N1][2], q[S][N1][2], T[S][2];
+  static double f[S][N0], u[S][N0], w[S][N1][2], q[S][N1][2], b[S][N1], e[S][N1], T[S][2];
   char path[128];
   const cx *c = at.plain ? dataset_cx(at.plain, 0) : NULL;
   for (int s = 0; s < S; s++) {
@@ -71,7 +77,9 @@ static void write_arrays(void) {
       int label = c ? c->label[0][i] : 0;
       u[s][i] = label == 1 ? 0.1 : label == 2 ? T[s][1] : label == 3 ? f[s][i] : u[s][i];
     }
-    for (int i = 0; i < N1; i++)
+    for (int i = 0; i < N1; i++) {
+      b[s][i] = e[s][i] = 0.3 + sin(i * s);
+      if (c) e[s][i] += u[s][c->vert[1][2 * i + 1]] - u[s][c->vert[1][2 * i]];
       for (int k = 0; k < 2; k++) {
         int label = c ? c->label[1][i] : 0;
         w[s][i][k] = sin(1.3 * i + k + s);
@@ -80,6 +88,7 @@ static void write_arrays(void) {
                      : label == 3 ? T[s][k]
                                   : 1 + w[s][i][k] * cos(i);
       }
+    }
   }
 #define SAVE(name, rank, array, ...)                                                                                   \
   assert_int_equal(npy_save(scratch_path(path, at.dir, name), 1, ST_F64, rank, (uint64_t[]){S, __VA_ARGS__}, array),   \
@@ -88,6 +97,8 @@ static void write_arrays(void) {
   SAVE("u.npy", 2, u, N0);
   SAVE("w.npy", 3, w, N1, 2);
   SAVE("q.npy", 3, q, N1, 2);
+  SAVE("b.npy", 2, b, N1);
+  SAVE("e.npy", 2, e, N1);
   SAVE("T.npy", 2, T, 2);
 }
 
@@ -129,6 +140,41 @@ static int64_t count_given(int target, int64_t sample, const float *p) {
   return found;
 }
 
+/* The harmonic part of a prediction of H is the sample's, and its integral round each window is the current. */
+static void check_periods(int64_t sample, const float *p) {
+  const cx *c = dataset_cx(at.iron, 0);
+  const float *y = dataset_value(at.iron, dataset_find(at.iron, "H"), sample);
+  const double *current = dataset_global(at.iron, dataset_find(at.iron, "current"), sample);
+  double angle[1024], off = 0, size = 0;
+  int64_t count;
+  const double *h = dataset_harmonic(at.iron, 0, 1, &count);
+  assert_true(count == 3 && c->n[1] <= 1024);
+  for (int j = 0; j < 3; j++) {
+    double e = 0, r = 0, round = 0;
+    closed_angles(c, sheet_hole[j], angle);
+    for (int64_t i = 0; i < c->n[1]; i++) {
+      e += h[3 * i + j] * ((double)p[i] - (double)y[i]), r += h[3 * i + j] * (double)y[i];
+      if (c->label[1][i] == 2 + j) round += angle[i] > 0 ? (double)p[i] : -(double)p[i];
+    }
+    off += e * e, size += r * r;
+    assert_between(round - current[j], -2e-6, 2e-6);
+  }
+  assert_true(sqrt(off) <= 1e-6 * sqrt(size));
+}
+
+/* The integral of a prediction of e round the square. */
+static void check_loop(int64_t sample, const float *p) {
+  const cx *c = dataset_cx(at.d, 0);
+  const float *y = dataset_value(at.d, dataset_find(at.d, "e"), sample);
+  double angle[N1], round = 0, given = 0;
+  closed_angles(c, (const double[]){0.5, 0.5}, angle);
+  for (int64_t i = 0; i < N1; i++)
+    if (c->on_boundary[1][i])
+      round += copysign((double)p[i], angle[i] * (double)p[i]),
+          given += copysign((double)y[i], angle[i] * (double)y[i]);
+  assert_between(round - given, -2e-6, 2e-6);
+}
+
 typedef struct outcome {
   double loss;
   real *g;
@@ -151,14 +197,19 @@ static outcome run_model(const neural_operator *o, const char *wanted, int threa
   runner_bind(predict, o->value);
   assert_int_equal(params_slab(o->p, &r.g), DKHO_OK);
   float *out = mem_alloc((size_t)(BATCH * extent), sizeof *out);
-  sample_list list = {at.d, o->target, sample, out, extent};
+  sample_list list = {at.iron ? at.iron : at.d, o->target, sample, out, extent};
   runner_batch b = samples_batch(&list, 0, BATCH);
   assert_int_equal(runner_gradient(train, &b, 1.0 / BATCH, &r.loss, r.g), DKHO_OK);
   b.target = NULL;
   assert_int_equal(runner_predict(predict, &b), DKHO_OK);
   int edges = operator_target(o)->degree == 1;
   for (int i = 0; i < BATCH; i++)
-    assert_int_equal(count_given(o->target, sample[i], out + i * extent), edges ? 2 * 3 * (W - 1) : 3 * W - 2);
+    if (at.iron)
+      check_periods(sample[i], out + i * extent);
+    else if (strcmp(operator_target(o)->name, "e") == 0)
+      check_loop(sample[i], out + i * extent);
+    else
+      assert_int_equal(count_given(o->target, sample[i], out + i * extent), edges ? 2 * 3 * (W - 1) : 3 * W - 2);
   mem_free(out);
   runner_free(train);
   runner_free(predict);
@@ -197,14 +248,16 @@ static void check_gradient(neural_operator *o, const outcome *plain) {
   mem_free(direction);
 }
 
-static void check_model(const char *model, const char *target) {
+static void check_model(const char *model, const char *target, const char *option) {
+  const dataset *d = at.iron ? at.iron : at.d;
   dkho_train_options options;
   run_config cfg;
   neural_operator *o = NULL;
   dkho_train_defaults(&options);
-  options.model = model, options.target = target;
-  assert_int_equal(config_resolve(&cfg, at.d, "data.st", &options), DKHO_OK);
-  if (operator_create(&o, at.d, &cfg.request) != DKHO_OK) fail_msg("%s: %s", model, dkho_error());
+  options.model = model, options.target = target, options.options = (const char *const[]){option, NULL};
+  if (option && strcmp(option, "layers=1") == 0) options.metric = "hodge";
+  assert_int_equal(config_resolve(&cfg, d, "data.st", &options), DKHO_OK);
+  if (operator_create(&o, d, &cfg.request) != DKHO_OK) fail_msg("%s: %s", model, dkho_error());
   outcome plain = run_model(o, "tape", 2), fast = run_model(o, "fused", 2), one = run_model(o, "fused", 1);
   double bound = sizeof(real) == 4 ? 2e-3 : 1e-9, most = 0, worst = 0;
   for (int64_t i = 0; i < o->p->size; i++) {
@@ -214,7 +267,7 @@ static void check_model(const char *model, const char *target) {
   if (!(worst <= bound * most)) fail_msg("%s: fast path off by %g of %g", model, worst, most);
   assert_true(fabs(fast.loss - plain.loss) <= bound * plain.loss);
   assert_memory_equal(fast.g, one.g, (size_t)o->p->size * sizeof(real));
-  if (strcmp(model, "dkho") == 0) assert_string_equal(fast.engine, "fused");
+  if (strncmp(model, "dkho", 4) == 0) assert_string_equal(fast.engine, "fused");
   if (sizeof(real) == 8) check_gradient(o, &plain);
   mem_free(plain.g), mem_free(fast.g), mem_free(one.g);
   operator_free(o);
@@ -223,9 +276,27 @@ static void check_model(const char *model, const char *target) {
 
 static void test_every_model(void **state) {
   (void)state;
-  for (int i = 0; model_at(i); i++) check_model(model_at(i)->name, "u");
-  check_model("dkho", "q");
-  check_model("tno", "q");
+  for (int i = 0; model_at(i); i++) check_model(model_at(i)->name, "u", NULL);
+  check_model("dkho", "q", NULL);
+  check_model("tno", "q", NULL);
+  check_model("dkho-x", "e", NULL);
+  check_model("mgn", "e", NULL);
+}
+
+/* Periods are given by currents: exact for models without a harmonic branch and with each kind, fused and on the tape, in either metric. */
+static void test_periods(void **state) {
+  (void)state;
+  char path[128];
+  at.iron = smoke_file(&problem_lamination, scratch_path(path, at.dir, "iron.st"), S, 2);
+  check_model("dkho", "H", NULL);
+  check_model("dkho", "H", "branch=added");
+  check_model("dkho", "H", "layers=1"); /* and that in the hodge metric */
+  check_model("dkho-x", "H", NULL);
+  check_model("mgn", "H", NULL);
+  check_model("tno", "H", NULL);
+  dataset_free(at.iron);
+  at.iron = NULL;
+  remove(path);
 }
 
 /* A run, its model file and a copy of it: the given values are those of this call's inputs. */
@@ -234,7 +305,7 @@ static void test_from_a_program(void **state) {
   char run[128], copy[128];
   dkho_train_options options;
   dkho_model *m;
-  static float f[2 * N0], w[2 * N1 * 2], u[2 * N0];
+  static float f[2 * N0], w[2 * N1 * 2], b[2 * N1], u[2 * N0];
   double T[4] = {1, 1.0 / 3, 2, -1e-7};
   dkho_train_defaults(&options);
   options.target = "u", options.epochs = 1, options.options = (const char *const[]){"h=6", "layers=1", NULL};
@@ -247,7 +318,7 @@ static void test_from_a_program(void **state) {
   assert_int_equal(dkho_model_save(m, copy, 0), DKHO_OK);
   dkho_model_free(m);
   assert_int_equal(dkho_model_load(&m, copy), DKHO_OK);
-  const void *in[3] = {f, w, T};
+  const void *in[4] = {f, w, b, T};
   if (dkho_model_predict(m, 2, 2, in, u) != DKHO_OK) fail_msg("%s", dkho_error());
   const int32_t *label = dataset_cx(at.d, 0)->label[0];
   int seen[4] = {0};
@@ -356,6 +427,17 @@ static void test_refusals(void **state) {
        "known[0].static: 'label0' has 4 channels, 'T' 2, the target 1"},
       {"{\"target\":\"q\",\"label\":\"left\",\"global\":\"T\",\"static\":\"position1\"}",
        "known[0].static: 'position1' has 2 channels, 'T' 2, the target 2"},
+      {"{\"target\":\"u\",\"of\":\"periods\",\"input\":\"f\"}", "known[0].of: target 'u' has degree 0 and 1 channels"},
+      {"{\"target\":\"q\",\"of\":\"periods\",\"input\":\"w\"}", "known[0].of: target 'q' has degree 1 and 2 channels"},
+      {"{\"target\":\"e\",\"of\":\"periods\",\"global\":\"T\"}", "known[0].global: periods need a static beside it"},
+      {"{\"target\":\"e\",\"of\":\"periods\",\"value\":0}", "known[0].value: periods are those of an input"},
+      {"{\"target\":\"e\",\"of\":\"all\",\"value\":0}", "known[0].of: found \"all\""},
+      {"{\"target\":\"e\",\"of\":\"periods\",\"label\":\"left\",\"input\":\"b\"}",
+       "known[0].label: periods are those of the whole mesh"},
+      {"{\"target\":\"e\",\"of\":\"periods\",\"input\":\"b\"},{\"target\":\"e\",\"label\":\"left\",\"value\":0}",
+       "known[0].of: values of 'e' are known by label, too"},
+      {"{\"target\":\"e\",\"of\":\"periods\",\"global\":\"T\",\"static\":\"position1\"}",
+       "known: the periods of target 'e' of sample 0 are not those"},
       {"{\"target\":\"u\",\"label\":\"left\",\"value\":0}",
        "known: label 'left': target 'u' of sample 0 is 0.1 on simplex 0, where it is said to be 0"},
   };
@@ -389,7 +471,7 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_model), cmocka_unit_test(test_from_a_program),
-                                     cmocka_unit_test(test_walls), cmocka_unit_test(test_refusals),
-                                     cmocka_unit_test(test_no_memory)};
+                                     cmocka_unit_test(test_walls),       cmocka_unit_test(test_periods),
+                                     cmocka_unit_test(test_refusals),    cmocka_unit_test(test_no_memory)};
   return cmocka_run_group_tests(tests, make_data, drop_data);
 }

@@ -115,7 +115,7 @@ static void look_at_known(scan *c, int64_t sample, int i) {
   const float *in[DATA_FIELDS_MAX];
   const double *global[DATA_FIELDS_MAX];
   int ins = 0, globals = 0;
-  if (!k || !k->count) return;
+  if (!k || !known_any(k)) return;
   for (int j = 0; j < c->s->fields; j++) {
     if (c->s->field[j].role == DATA_INPUT) in[ins++] = c->value[j];
     if (c->s->field[j].role == DATA_GLOBAL) global[globals++] = c->value[j];

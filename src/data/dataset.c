@@ -403,8 +403,9 @@ dkho_status dataset_known(const dataset *d, int target, int ci, known_rows *out)
   for (int i = 0; i < d->spec.fields; i++)
     if (d->spec.field[i].role == DATA_STATIC) array[i] = dataset_static(d, i, ci);
   dkho_status s = ci ? dataset_load_cx(d, ci, &own) : DKHO_OK;
-  if (s == DKHO_OK)
-    s = known_find(out, own ? own : d->c, d->spec.fields, d->spec.field, array, target, d->spec.knowns, d->spec.known);
+  known_world w = {.c = own ? own : d->c, .fields = d->spec.fields, .field = d->spec.field, .array = array};
+  w.harmonic = dataset_harmonic(d, ci, d->spec.field[target].degree, &w.harmonics);
+  if (s == DKHO_OK) s = known_find(out, &w, target, d->spec.knowns, d->spec.known);
   cx_free(own);
   mem_free(array);
   return s;

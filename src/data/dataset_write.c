@@ -212,6 +212,12 @@ dkho_status dataset_put_known(dataset_writer *w, const data_known *k) {
   return DKHO_OK;
 }
 
+static dkho_status find_known_of(known_rows *out, const data_spec *s, const data_part *p, int target) {
+  int k = s->field[target].degree;
+  known_world w = {p->c, s->fields, s->field, (const double *const *)p->fixed, p->harmonics[k], p->harmonic[k]};
+  return known_find(out, &w, target, s->knowns, s->known);
+}
+
 /* Which rows are given, on every complex. */
 static dkho_status find_known(dataset_writer *w) {
   const data_spec *s = &w->spec;
@@ -219,9 +225,7 @@ static dkho_status find_known(dataset_writer *w) {
     data_part *p = &w->part[ci];
     if (!ARENA_NEW(&w->mem, p->known, s->fields)) return DKHO_E_MEMORY;
     for (int i = 0; i < s->fields; i++)
-      if (s->field[i].role == DATA_TARGET)
-        TRY(known_find(&p->known[i], p->c, s->fields, s->field, (const double *const *)p->fixed, i, s->knowns,
-                       s->known));
+      if (s->field[i].role == DATA_TARGET) TRY(find_known_of(&p->known[i], s, p, i));
   }
   return DKHO_OK;
 }
@@ -243,7 +247,7 @@ static dkho_status check_known(const dataset_writer *w, int ci, int64_t count, c
     }
     for (int i = b = 0; i < spec->fields; i++) {
       if (spec->field[i].role == DATA_STATIC) continue;
-      if (p->known[i].count)
+      if (known_any(&p->known[i]))
         TRY(known_agree(&p->known[i], p->c, &spec->field[i], w->total + s, in, global,
                         (const float *)block[b] + s * data_extent(w, i, ci)));
       b++;

@@ -322,12 +322,12 @@ static dkho_status check_samples(importer *m, const data_spec *spec, int64_t see
     int64_t n = (f->role == DATA_GLOBAL ? 1 : m->c->n[f->degree]) * f->channels;
     if (!(r.room[i] = arena_take(&m->mem, (size_t)n, sizeof(double)))) return DKHO_E_MEMORY;
   }
+  known_world world = {m->c, spec->fields, spec->field, r.fixed, 0, NULL};
   int sound = complete;
   for (int i = 0; i < spec->knowns; i++) sound &= known_check(&spec->known[i], i, spec->fields, spec->field) == DKHO_OK;
   for (int i = 0; s == DKHO_OK && sound && i < m->fields; i++)
     if (m->field[i].f.role == DATA_TARGET)
-      s = import_note(m,
-                      known_find(&r.known[i], m->c, spec->fields, spec->field, r.fixed, i, spec->knowns, spec->known));
+      s = import_note(m, known_find(&r.known[i], &world, i, spec->knowns, spec->known));
   sample_source source = {.samples = m->samples,
                           .fields = spec->fields,
                           .field = spec->field,

@@ -1,7 +1,5 @@
-/* known.c: see known.h. */
-#include "data/known.h"
-
-#include "data/spec.h"
+/* known.c: see known.h; text is known_json.c's business, periods are known_periods.c's. */
+#include "data/known_impl.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,109 +14,7 @@ typedef struct known_place {
   const double *factor; /* times these, added up */
 } known_place;
 
-/* ---- JSON ---- */
-
-static dkho_status read_labels(json_t *o, const char *where, arena *mem, data_known *k) {
-  json_t *v = json_object_get(o, "label"), *one = json_is_array(v) ? json_array_get(v, 0) : v;
-  size_t count = json_is_array(v) ? json_array_size(v) : 1;
-  if (!json_is_string(one) || count > KNOWN_LABELS_MAX)
-    return fail(DKHO_E_FORMAT, "%s.label: expected the name of a label, or a list of names", where);
-  if (!ARENA_NEW(mem, k->label, count)) return DKHO_E_MEMORY;
-  for (k->labels = 0; k->labels < (int)count; k->labels++) {
-    json_t *name = json_is_array(v) ? json_array_get(v, (size_t)k->labels) : v;
-    if (!json_is_string(name)) return fail(DKHO_E_FORMAT, "%s.label[%d]: expected text", where, k->labels);
-    if (!(k->label[k->labels] = arena_strdup(mem, json_string_value(name)))) return DKHO_E_MEMORY;
-  }
-  return DKHO_OK;
-}
-
-static dkho_status read_constant(json_t *v, const char *where, arena *mem, data_known *k) {
-  size_t count = json_is_array(v) ? json_array_size(v) : 1;
-  double *value;
-  if (count < 1 || count > DATA_CHANNELS_MAX)
-    return fail(DKHO_E_FORMAT, "%s.value: %zu numbers, expected 1 to %d", where, count, DATA_CHANNELS_MAX);
-  if (!ARENA_NEW(mem, value, count)) return DKHO_E_MEMORY;
-  for (size_t i = 0; i < count; i++) {
-    json_t *x = json_is_array(v) ? json_array_get(v, i) : v;
-    if (!json_is_number(x) || !isfinite((float)json_number_value(x)))
-      return fail(DKHO_E_FORMAT, "%s.value: expected a finite number, or a list of them", where);
-    value[i] = json_number_value(x);
-  }
-  k->source = KNOWN_CONSTANT, k->values = (int)count, k->value = value;
-  return DKHO_OK;
-}
-
-static dkho_status read_entry(json_t *o, const char *where, arena *mem, data_known *k) {
-  static const char *const keys[] = {"target", "label", "value", "input", "global", "component", "static"};
-  static const int64_t all = -1;
-  json_t *value, *input, *global;
-  int64_t component;
-  TRY(spec_keys(o, where, 7, keys));
-  TRY(spec_text(o, where, "target", NULL, mem, &k->target));
-  TRY(read_labels(o, where, mem, k));
-  value = json_object_get(o, "value"), input = json_object_get(o, "input"), global = json_object_get(o, "global");
-  if (!value + !input + !global != 2)
-    return fail(DKHO_E_FORMAT, "%s: expected one of value, input, global: where the numbers come from", where);
-  TRY(spec_int(o, where, "component", &all, value ? -1 : 0, value ? -1 : DATA_CHANNELS_MAX - 1, &component));
-  k->component = (int)component;
-  if (json_object_get(o, "static")) {
-    if (!global || component >= 0)
-      return fail(DKHO_E_FORMAT, "%s.static: expected beside global, without component", where);
-    TRY(spec_text(o, where, "static", NULL, mem, &k->fixed));
-  }
-  if (value) return read_constant(value, where, mem, k);
-  k->source = input ? KNOWN_INPUT : KNOWN_GLOBAL;
-  return spec_text(o, where, input ? "input" : "global", NULL, mem, &k->field);
-}
-
-dkho_status known_read(json_t *root, const char *where, arena *mem, int *count, data_known **out) {
-  json_t *list;
-  *count = 0;
-  TRY(spec_array(root, where, "known", 0, KNOWN_MAX, &list));
-  if (!ARENA_NEW(mem, *out, json_array_size(list) + 1)) return DKHO_E_MEMORY;
-  for (size_t i = 0; i < json_array_size(list); i++) {
-    char at[32];
-    snprintf(at, sizeof at, "known[%zu]", i);
-    TRY(read_entry(json_array_get(list, i), at, mem, &(*out)[i]));
-    ++*count;
-  }
-  return DKHO_OK;
-}
-
-json_t *known_json(int count, const data_known *list) {
-  json_t *all = json_array();
-  for (int i = 0; i < count; i++) {
-    const data_known *k = &list[i];
-    json_t *labels = json_array(), *value = json_array();
-    for (int j = 0; j < k->labels; j++) json_array_append_new(labels, json_string(k->label[j]));
-    for (int j = 0; j < k->values; j++) json_array_append_new(value, json_real(k->value[j]));
-    json_t *o = json_pack("{s:s, s:o}", "target", k->target, "label", labels);
-    if (k->source == KNOWN_CONSTANT)
-      json_object_set(o, "value", value);
-    else
-      json_object_set_new(o, k->source == KNOWN_INPUT ? "input" : "global", json_string(k->field));
-    if (k->component >= 0) json_object_set_new(o, "component", json_integer(k->component));
-    if (k->fixed) json_object_set_new(o, "static", json_string(k->fixed));
-    json_decref(value);
-    json_array_append_new(all, o);
-  }
-  return all;
-}
-
-/* By way of JSON: one place knows what an entry holds. */
-dkho_status known_copy(arena *mem, const data_known *from, data_known *to) {
-  int count;
-  data_known *made = NULL;
-  json_t *root = json_pack("{s:o}", "known", known_json(1, from));
-  dkho_status s = root ? known_read(root, "known", mem, &count, &made) : fail(DKHO_E_MEMORY, "no memory for JSON");
-  json_decref(root);
-  if (s == DKHO_OK) *to = *made;
-  return s;
-}
-
-/* ---- checks ---- */
-
-static int find_field(int fields, const data_field *field, const char *name) {
+int known_field(int fields, const data_field *field, const char *name) {
   for (int i = 0; i < fields; i++)
     if (strcmp(field[i].name, name) == 0) return i;
   return -1;
@@ -127,7 +23,7 @@ static int find_field(int fields, const data_field *field, const char *name) {
 /* A static with one column for each number of the global, and a target of one channel. */
 static dkho_status check_factors(const data_known *k, int i, int fields, const data_field *field,
                                  const data_field *global, const data_field *target) {
-  int at = find_field(fields, field, k->fixed);
+  int at = known_field(fields, field, k->fixed);
   if (at < 0 || field[at].role != DATA_STATIC)
     return fail(DKHO_E_INPUT, "known[%d].static: no static is called '%.60s'", i, k->fixed);
   if (field[at].degree != target->degree)
@@ -143,7 +39,7 @@ static dkho_status check_factors(const data_known *k, int i, int fields, const d
 
 static dkho_status check_source(const data_known *k, int i, int fields, const data_field *field,
                                 const data_field *target) {
-  int at = find_field(fields, field, k->field);
+  int at = known_field(fields, field, k->field);
   data_role role = k->source == KNOWN_INPUT ? DATA_INPUT : DATA_GLOBAL;
   if (at < 0 || field[at].role != role)
     return fail(DKHO_E_INPUT, "known[%d].%s: no %s is called '%.60s'", i, data_role_name(role), data_role_name(role),
@@ -162,10 +58,21 @@ static dkho_status check_source(const data_known *k, int i, int fields, const da
   return DKHO_OK;
 }
 
+static dkho_status check_periods(const data_known *k, int i, const data_field *target) {
+  if (target->degree < 1 || target->channels != 1)
+    return fail(DKHO_E_INPUT,
+                "known[%d].of: target '%s' has degree %d and %d channels; periods are of one channel on edges or faces",
+                i, k->target, target->degree, target->channels);
+  if (k->source == KNOWN_GLOBAL && !k->fixed)
+    return fail(DKHO_E_INPUT, "known[%d].global: periods need a static beside it", i);
+  return DKHO_OK;
+}
+
 dkho_status known_check(const data_known *k, int i, int fields, const data_field *field) {
-  int at = find_field(fields, field, k->target);
+  int at = known_field(fields, field, k->target);
   if (at < 0 || field[at].role != DATA_TARGET)
     return fail(DKHO_E_INPUT, "known[%d].target: no target is called '%.60s'", i, k->target);
+  if (!k->labels) TRY(check_periods(k, i, &field[at]));
   if (k->source != KNOWN_CONSTANT) return check_source(k, i, fields, field, &field[at]);
   if (k->values != 1 && k->values != field[at].channels)
     return fail(DKHO_E_INPUT, "known[%d].value: %d numbers, the target '%s' has %d channels", i, k->values, k->target,
@@ -201,7 +108,7 @@ static dkho_status map_labels(const cx *c, const data_field *target, int count, 
 }
 
 /* How many fields of this role come before it. */
-static int position_among(const data_field *field, int at) {
+int known_position(const data_field *field, int at) {
   int n = 0;
   for (int i = 0; i < at; i++) n += field[i].role == field[at].role;
   return n;
@@ -210,17 +117,17 @@ static int position_among(const data_field *field, int at) {
 /* Row j is Σ_i global_i static_i. */
 static dkho_status fill_factors(known_rows *out, int64_t j, const data_known *k, int fields, const data_field *field,
                                 const double *const *array) {
-  int fixed = find_field(fields, field, k->fixed), n = field[fixed].channels;
+  int fixed = known_field(fields, field, k->fixed), n = field[fixed].channels;
   double *factor;
   if (!array[fixed]) return fail(DKHO_E_INPUT, "static field %s has no values", k->fixed);
   if (!ARENA_NEW(&out->mem, factor, n)) return DKHO_E_MEMORY;
   memcpy(factor, array[fixed] + (int64_t)out->row[j] * n, (size_t)n * sizeof *factor);
-  out->place[j] = (known_place){position_among(field, find_field(fields, field, k->field)), 1, 0, 0, n, factor};
+  out->place[j] = (known_place){known_position(field, known_field(fields, field, k->field)), 1, 0, 0, n, factor};
   return DKHO_OK;
 }
 
 static void fill_row(known_rows *out, int64_t j, const data_known *k, int fields, const data_field *field) {
-  int at = k->field ? find_field(fields, field, k->field) : -1, list = at >= 0 ? position_among(field, at) : 0;
+  int at = k->field ? known_field(fields, field, k->field) : -1, list = at >= 0 ? known_position(field, at) : 0;
   for (int c = 0; c < out->channels; c++) {
     known_place *p = &out->place[j * out->channels + c];
     int64_t from = k->component >= 0 ? k->component : c;
@@ -233,31 +140,61 @@ static void fill_row(known_rows *out, int64_t j, const data_known *k, int fields
   }
 }
 
-dkho_status known_find(known_rows *out, const cx *c, int fields, const data_field *field, const double *const *array,
-                       int target, int count, const data_known *list) {
-  const data_field *t = &field[target];
-  int *entry;
-  *out = (known_rows){.channels = t->channels};
-  if (!count || !c->labels) return count ? map_labels(c, t, count, list, NULL) : DKHO_OK;
-  if (!MEM_NEW(entry, c->labels)) return DKHO_E_MEMORY;
-  dkho_status s = map_labels(c, t, count, list, entry);
-  const int32_t *label = c->label[t->degree];
-  for (int64_t i = 0; s == DKHO_OK && label && i < c->n[t->degree]; i++) out->count += entry[label[i]] >= 0;
-  if (s == DKHO_OK && out->count &&
-      (!ARENA_NEW(&out->mem, out->row, out->count) || !ARENA_NEW(&out->mem, out->place, out->count * t->channels)))
-    s = DKHO_E_MEMORY;
-  if (s != DKHO_OK) out->count = 0;
-  for (int64_t i = 0, j = 0; s == DKHO_OK && label && j < out->count; i++) {
+/* Row after row, once their number is known. */
+static dkho_status fill_rows(known_rows *out, const known_world *w, const int32_t *label, const int *entry,
+                             const data_known *list) {
+  dkho_status s = DKHO_OK;
+  for (int64_t i = 0, j = 0; s == DKHO_OK && j < out->count; i++) {
     if (entry[label[i]] < 0) continue;
     const data_known *k = &list[entry[label[i]]];
     out->row[j] = (int32_t)i;
     if (k->fixed)
-      s = fill_factors(out, j, k, fields, field, array);
+      s = fill_factors(out, j, k, w->fields, w->field, w->array);
     else
-      fill_row(out, j, k, fields, field);
+      fill_row(out, j, k, w->fields, w->field);
     j++;
   }
+  return s;
+}
+
+static dkho_status find_rows(known_rows *out, const known_world *w, int target, int count, const data_known *list) {
+  const data_field *t = &w->field[target];
+  const int32_t *label = w->c->label[t->degree];
+  int *entry;
+  if (!w->c->labels) return map_labels(w->c, t, count, list, NULL);
+  if (!MEM_NEW(entry, w->c->labels)) return DKHO_E_MEMORY;
+  dkho_status s = map_labels(w->c, t, count, list, entry);
+  for (int64_t i = 0; s == DKHO_OK && label && i < w->c->n[t->degree]; i++) out->count += entry[label[i]] >= 0;
+  if (s == DKHO_OK && out->count &&
+      (!ARENA_NEW(&out->mem, out->row, out->count) || !ARENA_NEW(&out->mem, out->place, out->count * t->channels)))
+    s = DKHO_E_MEMORY;
+  if (s == DKHO_OK && out->count) s = fill_rows(out, w, label, entry, list);
   mem_free(entry);
+  return s;
+}
+
+/* The entry for the target's periods, -1: there is none. */
+static int find_periods_entry(const char *target, int count, const data_known *list) {
+  for (int i = 0; i < count; i++)
+    if (!list[i].labels && strcmp(list[i].target, target) == 0) return i;
+  return -1;
+}
+
+int known_needs_harmonic(const char *target, int count, const data_known *list) {
+  return find_periods_entry(target, count, list) >= 0;
+}
+
+dkho_status known_find(known_rows *out, const known_world *w, int target, int count, const data_known *list) {
+  const data_field *t = &w->field[target];
+  *out = (known_rows){.channels = t->channels};
+  if (!count) return DKHO_OK;
+  int periods = find_periods_entry(t->name, count, list);
+  dkho_status s = find_rows(out, w, target, count, list);
+  if (s == DKHO_OK && periods >= 0)
+    s = out->count ? fail(DKHO_E_INPUT,
+                          "known[%d].of: values of '%s' are known by label, too; only one of them can hold exactly",
+                          periods, t->name)
+                   : known_find_periods(out, w, target, &list[periods]);
   if (s != DKHO_OK) known_free(out);
   return s;
 }
@@ -280,11 +217,13 @@ void known_impose(const known_rows *k, const float *const *in, const double *con
   for (int64_t j = 0; j < k->count; j++)
     for (int c = 0; c < k->channels; c++)
       field[(int64_t)k->row[j] * k->channels + c] = known_value(k, j * k->channels + c, in, global);
+  known_impose_periods(k, in, global, field);
 }
 
 dkho_status known_agree(const known_rows *k, const cx *c, const data_field *target, int64_t sample,
                         const float *const *in, const double *const *global, const float *y) {
   double most = 0;
+  if (k->periods) return known_periods_agree(k, target, sample, in, global, y);
   for (int64_t i = 0; k->count && i < c->n[target->degree] * k->channels; i++) most = fmax(most, fabs((double)y[i]));
   for (int64_t i = 0; i < k->count * k->channels; i++) {
     int64_t row = k->row[i / k->channels];

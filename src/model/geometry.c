@@ -131,8 +131,25 @@ var geometry_delta(const geometry *g, tape *t, int k, var x) {
   return g->delta[k] ? op_sparse(t, g->delta[k], 0, x) : op_sparse(t, g->d[k - 1], 1, x);
 }
 
+dkho_status geometry_keep_periods(geometry *g, int degree, int64_t periods, const double *basis) {
+  int64_t count = g->n[degree] * periods;
+  if (!periods) return DKHO_OK;
+  if (!ARENA_NEW(&g->mem, g->q, count)) return DKHO_E_MEMORY;
+  for (int64_t i = 0; i < count; i++) g->q[i] = (real)basis[i];
+  g->periods = periods;
+  return DKHO_OK;
+}
+
+static var impose_periods(const geometry *g, tape *t, var x, var *values) {
+  int64_t rows = t->var[x].rows, cols = t->var[x].cols;
+  var q = tape_const(t, rows, g->periods, g->q);
+  *values = tape_input(t, rows, cols);
+  return op_axpy(t, 1, op_axpy(t, -1, op_synthesis(t, q, op_coefficients(t, q, x), cols), x), *values);
+}
+
 var geometry_impose(const geometry *g, tape *t, var x, var *values) {
   *values = VAR_NONE;
+  if (t->status == DKHO_OK && g && g->periods) return impose_periods(g, t, x, values);
   if (t->status != DKHO_OK || !g || !g->givens) return x;
   int64_t rows = t->var[x].rows, cols = t->var[x].cols;
   real *mask;

@@ -17,6 +17,8 @@ typedef struct geometry {
   real *h, *mh;              /* H and M H, n[degree] × β row-major */
   int64_t givens;            /* rows of the target whose values are given */
   const int32_t *given;      /* which, ascending; borrowed */
+  int64_t periods;           /* 0: none is given; else */
+  real *q;                   /* Q, n × periods row-major, orthonormal: Qᵀ of the target is given; owned */
   arena mem;
 } geometry;
 
@@ -27,13 +29,16 @@ dkho_status geometry_create(geometry **out, const dec *d, int top, int degree, c
 dkho_status geometry_renumber(geometry **out, const geometry *g, int degrees, int32_t *const *order,
                               int32_t *const *place);
 void geometry_free(geometry *g);
+/* Qᵀ u is given of targets u of this degree; copied. */
+dkho_status geometry_keep_periods(geometry *g, int degree, int64_t periods, const double *basis);
 
 /* d_k x and δ_k x on the tape; VAR_NONE gives VAR_NONE. */
 var geometry_d(const geometry *g, tape *t, int k, var x);
 var geometry_delta(const geometry *g, tape *t, int k, var x);
 
 /* x with the given rows replaced: x ⊙ mask + *values, where *values [N × C] is a new input that holds the given values in their rows
- * and zeros elsewhere. x itself, and VAR_NONE, when nothing is given. No gradient passes the replaced rows. */
+ * and zeros elsewhere; or, where periods are given, x - Q Qᵀx + *values, *values in the span of Q. x itself, and VAR_NONE, when nothing is
+ * given. No gradient passes what is replaced. */
 var geometry_impose(const geometry *g, tape *t, var x, var *values);
 
 #endif

@@ -62,7 +62,7 @@ typedef struct model_sample {
   const real *varying[CX_DEGREES]; /* N_k × features_class_width(f, k, FEAT_CLASS_SAMPLE), row-major */
   const real *summary;             /* S, whether or not the model has a branch that reads it */
   const real *target;              /* training: N_q × C, scaled */
-  const real *given;               /* training: geometry's givens × C, scaled */
+  const real *given;               /* training: geometry's givens × C, or periods, scaled */
   real *out;                       /* predicting: N_q × C, scaled */
 } model_sample;
 

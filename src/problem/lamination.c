@@ -53,6 +53,10 @@ static const data_recipe recipes[] = {
     PROBLEM_RECIPE("energy", 0),
 };
 
+static const data_known known[] = {
+    {.target = "H", .source = KNOWN_GLOBAL, .field = "current", .fixed = "winding", .component = -1}, /* its periods */
+};
+
 static dkho_status open_single(void **out, const problem_state *s) {
   iron *w = NULL;
   dkho_status st = iron_open(&w, s, 0);
@@ -116,9 +120,10 @@ static dkho_status lamination_transfer(const void *work, const cx *to, double *c
   .name = "lamination",                                                                                                \
   .summary =                                                                                                           \
       "a saturable iron sheet magnetised by currents through its windows: field strength, flux density, energy",       \
-  SHEET_DOMAIN, PROBLEM_TABLES(fields, recipes, rows, summaries), .release = iron_release, .fill = iron_fill,          \
-  .open = open_single, .close = iron_close, .draw_one = lamination_draw_one, .solve_one = lamination_solve_one,        \
-  .guessed = "H", .solve_from = lamination_solve_from, .transfer = lamination_transfer
+  SHEET_DOMAIN, PROBLEM_TABLES(fields, recipes, rows, summaries), .knowns = 1, .known = known,                         \
+  .release = iron_release, .fill = iron_fill, .open = open_single, .close = iron_close,                                \
+  .draw_one = lamination_draw_one, .solve_one = lamination_solve_one, .guessed = "H",                                  \
+  .solve_from = lamination_solve_from, .transfer = lamination_transfer
 
 static const problem by_brauer = {
     LAMINATION,

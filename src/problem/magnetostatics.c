@@ -75,6 +75,9 @@ static const feat_summary summaries[] = {{"flux", "value(flux)"},
                                          {"mean", "average(logmu, weight)"},
                                          {"rms", "rms(T, 1, 1e-12, 0)"}};
 static const data_recipe recipes[] = {PROBLEM_RECIPE("B", 1)};
+static const data_known known[] = {
+    {.target = "B", .source = KNOWN_GLOBAL, .field = "flux", .fixed = "radial", .component = -1}, /* its periods */
+};
 
 /* The corner of tetrahedron t that its face j lacks. */
 static int corner_opposite(const cx *c, int64_t t, int j) {
@@ -358,6 +361,8 @@ const problem problem_magnetostatics = {
     .smoke_sizes = {64, 16, 32},
     PROBLEM_ON_SHELL,
     PROBLEM_TABLES(fields, recipes, rows, summaries),
+    .knowns = 1,
+    .known = known,
     .notes = "div B = 0, curl(B/mu - T) = 0, (B/mu - T) x n = 0 on both spheres, a flux in [-4, 4] from the inner one; "
              "ln mu and T sums of six plane waves per sample. Raviart-Thomas elements. Nonlinear in mu.",
     .prepare = magnet_prepare,

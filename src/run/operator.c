@@ -28,10 +28,29 @@ int64_t operator_extent(const neural_operator *o, const complex_view *v) {
   return v->c->n[operator_target(o)->degree] * operator_target(o)->channels;
 }
 
+/* Coefficients a of the scaled target (w - shift)/scale, or Q a. */
+static void given_periods(const known_rows *k, const data_field *t, const float *const *in, const double *const *global,
+                          int spread, real *out) {
+  double a[KNOWN_PERIODS_MAX];
+  known_periods(k, in, global, a);
+  for (int64_t i = 0; i < k->n && t->shift != 0; i++)
+    for (int64_t j = 0; j < k->periods; j++) a[j] -= k->basis[i * k->periods + j] * t->shift;
+  for (int64_t j = 0; j < k->periods && !spread; j++) out[j] = (real)(a[j] / t->scale);
+  for (int64_t i = 0; i < k->n && spread; i++) {
+    double sum = 0;
+    for (int64_t j = 0; j < k->periods; j++) sum += k->basis[i * k->periods + j] * a[j];
+    out[i] = (real)(sum / t->scale);
+  }
+}
+
 void operator_given(const neural_operator *o, const complex_view *v, const float *const *in,
                     const double *const *global, int spread, real *out) {
   const data_field *t = operator_target(o);
   const known_rows *k = &v->known;
+  if (k->periods) {
+    given_periods(k, t, in, global, spread, out);
+    return;
+  }
   if (spread) memset(out, 0, (size_t)operator_extent(o, v) * sizeof *out);
   for (int64_t i = 0; i < k->count * k->channels; i++) {
     int64_t at = spread ? (int64_t)k->row[i / k->channels] * k->channels + i % k->channels : i;

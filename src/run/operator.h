@@ -84,8 +84,8 @@ void operator_release(const neural_operator *o, const complex_view *v);
 const data_field *operator_target(const neural_operator *o);
 /* Numbers of an output field on a complex: N_q · C. */
 int64_t operator_extent(const neural_operator *o, const complex_view *v);
-/* The given values of a sample, scaled as its target is: one row after the other (spread 0), or each in its place of a field whose
- * other rows are zero. */
+/* The given values of a sample, scaled as its target is: one row after the other, or its periods' coefficients (spread 0); or each in
+ * its place of a field whose other rows are zero, or the field that has those coefficients (spread 1). */
 void operator_given(const neural_operator *o, const complex_view *v, const float *const *in,
                     const double *const *global, int spread, real *out);
 

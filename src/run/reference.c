@@ -44,7 +44,7 @@ static void predict_zero(const comparison *h, int64_t sample, int64_t n, float *
 static void impose_known(const comparison *h, int64_t sample, float *out) {
   const float *in[DATA_FIELDS_MAX];
   const double *global[DATA_FIELDS_MAX];
-  if (!h->known.count) return;
+  if (!known_any(&h->known)) return;
   dataset_inputs(h->d, sample, in, global);
   known_impose(&h->known, in, global, out);
 }

@@ -61,7 +61,7 @@ static void unscale_output(const runner *r, int64_t i, const real *y) {
   const float *in[DATA_FIELDS_MAX];
   const double *global[DATA_FIELDS_MAX];
   for (int64_t n = output_extent(r), j = 0; j < n; j++) out[j] = (float)((double)y[j] * t->scale + t->shift);
-  if (!r->at.v->known.count) return;
+  if (!known_any(&r->at.v->known)) return;
   r->now->inputs(r->now->ctx, i, in, global);
   known_impose(&r->at.v->known, in, global, out);
 }
@@ -115,8 +115,8 @@ static dkho_status make_slot(runner *r, slot *s) {
   for (int k = 0; k < r->o->setup.degrees; k++)
     if (!ARENA_NEW(&r->at.mem, s->varying[k], r->at.v->c->n[k] * features_class_width(f, k, FEAT_CLASS_SAMPLE)))
       return DKHO_E_MEMORY;
-  if (!ARENA_NEW(&r->at.mem, s->given, r->at.v->known.count * operator_target(r->o)->channels + 1))
-    return DKHO_E_MEMORY;
+  const known_rows *known = &r->at.v->known;
+  if (!ARENA_NEW(&r->at.mem, s->given, known->count * known->channels + known->periods + 1)) return DKHO_E_MEMORY;
   return ARENA_NEW(&r->at.mem, s->summary, features_summary_width(f) + 1) &&
                  ARENA_NEW(&r->at.mem, s->field, output_extent(r))
              ? DKHO_OK
@@ -235,7 +235,7 @@ static dkho_status choose_path(runner *r) {
   if (name && !tape_wanted && strcmp(name, "fused") != 0)
     return fail(DKHO_E_INPUT, "DKHO_ENGINE: found '%.40s', expected fused or tape", name);
   r->path = path && !tape_wanted && path->serves(&r->o->setup, r->at.v->f) ? path : NULL;
-  if (r->path && r->at.v->known.count && !path->imposes) r->path = NULL;
+  if (r->path && known_any(&r->at.v->known) && !path->imposes) r->path = NULL;
   if (r->o->share && !(r->path && path->shares))
     return fail(DKHO_E_INPUT,
                 "parts: %s does not run on a mesh in parts with these options; dkho and dkho-x do, by their fused "

@@ -39,13 +39,13 @@ static dkho_status copy_basis(dec_basis *b, const dec_basis *from) {
   return DKHO_OK;
 }
 
-dkho_status view_basis(const neural_operator *o, const complex_view *v, dec_basis *b) {
-  int k = operator_target(o)->degree, unit = o->setup.metric == DEC_UNIT;
+static dkho_status find_basis(const neural_operator *o, const complex_view *v, const dec *metric, dec_basis *b) {
+  int k = operator_target(o)->degree, unit = metric->metric == DEC_UNIT;
   char name[64];
   snprintf(name, sizeof name, "c%d/%s%d", v->complex, unit ? "harmonic" : "hodge_harmonic", k);
   if (o->packed.harmonic[k].count && unit) return copy_basis(b, &o->packed.harmonic[k]);
   const st_tensor *t = st_find(o->source, name);
-  if (!t) return dec_harmonic(v->metric, k, b);
+  if (!t) return dec_harmonic(metric, k, b);
   int64_t n = v->c->n[k];
   if (t->dtype != ST_F64 || t->rank != 2 || t->shape[0] != (uint64_t)n || t->shape[1] > (uint64_t)n)
     return fail(DKHO_E_FORMAT, "%s: tensor '%s' is not a table of doubles with %lld rows", st_path(o->source), name,
@@ -53,8 +53,27 @@ dkho_status view_basis(const neural_operator *o, const complex_view *v, dec_basi
   if (!o->d) TRY(st_need_finite(o->source, t));
   TRY(column_basis(b, n, (int64_t)t->shape[1], t->data));
   if (o->d && unit) return DKHO_OK; /* proven when the data set was opened */
-  dkho_status s = dec_basis_prove(v->metric, o->source, name, k, b);
+  dkho_status s = dec_basis_prove(metric, o->source, name, k, b);
   if (s != DKHO_OK) dec_basis_free(b);
+  return s;
+}
+
+dkho_status view_basis(const neural_operator *o, const complex_view *v, dec_basis *b) {
+  return find_basis(o, v, v->metric, b);
+}
+
+/* The harmonic fields that known periods are made of, those of the unit metric whatever the model's, by rows. */
+static dkho_status period_basis(const neural_operator *o, const complex_view *v, int64_t *count, double **rows) {
+  dec *unit = NULL;
+  dec_basis b = {0};
+  *count = 0, *rows = NULL;
+  if (!known_needs_harmonic(operator_target(o)->name, o->spec.knowns, o->spec.known)) return DKHO_OK;
+  dkho_status s = dec_create(&unit, v->c, DEC_UNIT);
+  if (s == DKHO_OK) s = find_basis(o, v, unit, &b);
+  if (s == DKHO_OK && b.count && !MEM_NEW(*rows, b.n * b.count)) s = DKHO_E_MEMORY;
+  if (s == DKHO_OK && b.count) dec_basis_rows(&b, *count = b.count, *rows);
+  dec_basis_free(&b);
+  dec_free(unit);
   return s;
 }
 
@@ -85,15 +104,25 @@ static dkho_status find_statics(const neural_operator *o, const complex_view *v,
   return DKHO_OK;
 }
 
+/* What is given, and its geometry. */
+static dkho_status view_known(const neural_operator *o, complex_view *v, const double *const *array) {
+  double *harmonic;
+  known_world w = {.c = v->c, .fields = o->spec.fields, .field = o->spec.field, .array = array};
+  dkho_status s = period_basis(o, v, &w.harmonics, &harmonic);
+  w.harmonic = harmonic;
+  if (s == DKHO_OK) s = known_find(&v->known, &w, o->target, o->spec.knowns, o->spec.known);
+  mem_free(harmonic);
+  v->g->givens = v->known.count, v->g->given = v->known.row;
+  return s == DKHO_OK ? geometry_keep_periods(v->g, operator_target(o)->degree, v->known.periods, v->known.basis) : s;
+}
+
 /* The compiled descriptors and the given values. */
 static dkho_status view_features(const neural_operator *o, complex_view *v) {
   const data_spec *spec = &o->spec;
   const double **array;
   if (!MEM_NEW(array, spec->fields)) return DKHO_E_MEMORY;
   dkho_status s = find_statics(o, v, array);
-  if (s == DKHO_OK)
-    s = known_find(&v->known, v->c, spec->fields, spec->field, array, o->target, spec->knowns, spec->known);
-  v->g->givens = v->known.count, v->g->given = v->known.row;
+  if (s == DKHO_OK) s = view_known(o, v, array);
   if (s == DKHO_OK)
     s = features_create_for(&v->f, &spec->table, reader_of(o, v), v->c, spec->fields, spec->field, array, o->profile,
                             o->modes);

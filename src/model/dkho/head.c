@@ -69,6 +69,7 @@ static dkho_status create_branch(head *h, const params *p, int slots) {
 static dkho_status create_sums(head *h, int slots) {
   int outs = h->modes * h->channels;
   h->wide_sum = outs > 2 ? outs : 2;
+  if (h->g->periods > h->wide_sum) h->wide_sum = (int)h->g->periods;
   return ARENA_NEW(&h->mem, h->sums, slots * h->wide_sum) &&
                  ARENA_NEW(&h->mem, h->by_block, (int64_t)slots * fused_blocks(h->f) * h->wide_sum)
              ? DKHO_OK
@@ -162,9 +163,9 @@ static dkho_status project(const head *h, int slot, const real *basis, const rea
   return sum_rows(h, slot, h->modes * h->channels, project_row, basis, u, out);
 }
 
-/* out ← u + basis · a, a [β × C]; out may be u. */
-static void add_modes(const head *h, const real *basis, const double *a, const real *u, real *out) {
-  int modes = h->modes, channels = h->channels, count;
+/* out ← u + basis · a, a [modes × C]; out may be u. */
+static void add_modes(const head *h, const real *basis, int modes, const double *a, const real *u, real *out) {
+  int channels = h->channels, count;
   for (int at = 0; at < fused_blocks(h->f); at++) {
     const int32_t *row = fused_block(h->f, at, &count);
     for (int r = 0; r < count; r++)
@@ -195,7 +196,7 @@ static dkho_status compose_output(head *h, int slot, const real *summary, const 
   run_branch(h, s, summary);
   if (h->branch != DKHO_BRANCH_ADDED) TRY(project(h, slot, h->mh, u, s->low));
   for (int o = 0; o < outs; o++) a[o] = s->m[o] - replaced_share(h, o) * s->low[o];
-  add_modes(h, h->h, a, u, out);
+  add_modes(h, h->h, h->modes, a, u, out);
   return DKHO_OK;
 }
 
@@ -219,6 +220,21 @@ static void set_given_rows(const head *h, const real *values, real *u) {
       u[h->g->given[j] * h->channels + c] = values ? values[j * h->channels + c] : 0;
 }
 
+/* out [periods] -= Qᵀ u; targets with periods have one channel. */
+static void period_row(const head *h, int64_t i, const real *q, const real *u, double *out) {
+  for (int64_t j = 0; j < h->g->periods; j++) out[j] -= (double)q[i * h->g->periods + j] * (double)u[i];
+}
+
+/* u ← u + Q (given - Qᵀ u); given NULL: zero, the adjoint. */
+static dkho_status set_given_periods(head *h, int slot, const real *given, real *u) {
+  double *a = h->sums + (int64_t)slot * h->wide_sum;
+  if (!h->g->periods) return DKHO_OK;
+  TRY(sum_rows(h, slot, (int)h->g->periods, period_row, h->g->q, u, a));
+  for (int64_t j = 0; j < h->g->periods && given; j++) a[j] += (double)given[j];
+  add_modes(h, h->g->q, (int)h->g->periods, a, u, u);
+  return DKHO_OK;
+}
+
 /* û stands in g_u until its cotangent (weight/(‖û - y‖ max(‖y‖, eps))) (û - y) takes its place; then the adjoint of the projection. */
 dkho_status head_loss(head *h, int slot, const real *summary, const real *u, const real *y, const real *given,
                       double weight, double *loss, real *g_u) {
@@ -227,18 +243,20 @@ dkho_status head_loss(head *h, int slot, const real *summary, const real *u, con
   double norm[2];
   TRY(compose_output(h, slot, summary, u, g_u));
   set_given_rows(h, given, g_u);
+  TRY(set_given_periods(h, slot, given, g_u));
   TRY(sum_rows(h, slot, 2, gap_row, g_u, y, norm));
   double gap = norm[0], size = norm[1];
   double scale = fmax(sqrt(size), h->eps), slope = gap > 0 ? weight / (sqrt(gap) * scale) : 0;
   *loss = sqrt(gap) / scale;
   for (int64_t i = 0; i < n; i++) g_u[i] = (real)(slope * ((double)g_u[i] - (double)y[i]));
   set_given_rows(h, NULL, g_u);
+  TRY(set_given_periods(h, slot, NULL, g_u));
   if (!h->modes) return DKHO_OK;
   double *g_m = h->slot[slot].g_m, *a = h->sums + (int64_t)slot * h->wide_sum;
   TRY(project(h, slot, h->h, g_u, g_m)); /* m enters as H m, ũ as ũ - H (s ⊙ (M H)ᵀ ũ) */
   if (h->branch == DKHO_BRANCH_ADDED) return DKHO_OK;
   for (int o = 0; o < outs; o++) a[o] = -replaced_share(h, o) * g_m[o];
-  add_modes(h, h->mh, a, g_u, g_u);
+  add_modes(h, h->mh, h->modes, a, g_u, g_u);
   return DKHO_OK;
 }
 

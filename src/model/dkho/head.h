@@ -17,7 +17,7 @@ void head_bind(head *h, const real *weights);
 
 /* u ← û, in place. Where ranks share the mesh, they call this and head_loss together and have their own rows. Different slots may be used by different threads. */
 dkho_status head_predict(head *h, int slot, const real *summary, real *u);
-/* *loss ← the loss of û, with the given rows put in (givens × C, or NULL), against y; g_u ← weight · ∂loss/∂ũ. What the branch's own gradient needs stays in the slot. */
+/* *loss ← the loss of û, with the given rows put in (givens × C, or NULL), or the given periods (their coefficients), against y; g_u ← weight · ∂loss/∂ũ. What the branch's own gradient needs stays in the slot. */
 dkho_status head_loss(head *h, int slot, const real *summary, const real *u, const real *y, const real *given,
                       double weight, double *loss, real *g_u);
 /* Length of the branch's gradient, 0 without one: its tensors one after the other. */
