@@ -26,9 +26,9 @@ static int find_block(const ready *r, const char *name) {
 /* W′ = ν h, ν′ = bend h by differences; the flux grows with the field. */
 static void test_laws(void **state) {
   (void)state;
-  static const closed_law laws[] = {closed_linear, closed_froehlich, closed_forchheimer, closed_brauer};
+  static const closed_law laws[] = {closed_linear, closed_froehlich, closed_forchheimer, closed_brauer, closed_gas};
   static const double material[][2] = {{1, 0.02}, {3, 0.5}, {0.2, 1e-9}, {40, 7}};
-  for (int l = 0; l < 4; l++)
+  for (int l = 0; l < 5; l++)
     for (int m = 0; m < 4; m++)
       for (double h = 1e-8; h < 2e3; h *= 3.7) {
         double e = 1e-5 * h;
@@ -41,6 +41,23 @@ static void test_laws(void **state) {
   assert_true(closed_froehlich(material[0], 0).nu == 1.02 && closed_forchheimer(material[0], 0).nu == 1);
   double q = closed_forchheimer(material[3], 5).nu * 5;
   assert_between(40 * q + 7 * q * q, 5 - 1e-12, 5 + 1e-12);
+}
+
+/* The gas at rest relative to its stream, at the stream's speed, and where it is stopped: the flux has its largest value at the speed of sound. */
+static void test_gas(void **state) {
+  (void)state;
+  for (double M = 0.05; M < CLOSED_MACH; M += 0.1) {
+    double material[2] = {3, M}, limit = closed_gas_limit(M), T = 1 + 0.2 * M * M;
+    assert_between(closed_gas(material, 1).nu, 3 - 1e-14, 3 + 1e-14);
+    assert_between(closed_gas(material, 0).nu / 3, pow(T, 2.5) - 1e-14, pow(T, 2.5) + 1e-14);
+    assert_between(closed_gas_mach(M, 1), M - 1e-15, M + 1e-15);
+    assert_between(closed_gas_mach(M, limit), CLOSED_MACH - 1e-14, CLOSED_MACH + 1e-14);
+    /* Bernoulli: half the square of the speed and the enthalpy add up to that of the stream */
+    double h = 0.7 * limit, rho = closed_gas(material, h).nu / 3;
+    assert_between(h * h / 2 + (pow(rho, 0.4) - 1) / (0.4 * M * M), 0.5 - 1e-11 / (M * M), 0.5 + 1e-11 / (M * M));
+    assert_true(closed_gas(material, 2 * limit).nu * 2 > closed_gas(material, limit).nu);
+  }
+  assert_true(closed_gas((const double[]){2, 0}, 5).nu == 2 && isinf(closed_gas_limit(0)));
 }
 
 /* Brauer's curve from its own equations: B goes back to h to rounding, grows with it, has the slope of Fröhlich's at rest, and its polarisation
@@ -139,6 +156,100 @@ static double well_error(double h) {
   for (int64_t i = 0; i < c->n[0]; i++) worst = fmax(worst, fabs(p[i] - want[i]));
   closed_close(w), closed_free(s), cx_free(c), arena_free(&mem);
   return worst;
+}
+
+/* Gas that flows out of the circle r = 1, Mach number `mach` there, through a layer of depth 1: ρ h r is constant. φ = ∫ h dr is given on both
+ * rims, by Simpson's rule. Largest error of φ over its range. */
+static double source_error(int rings, double mach) {
+  enum { STEPS = 400 };
+  cx *c = annulus(rings);
+  arena mem = {0};
+  double *phi = doubles(&mem, c->n[0]), *want = doubles(&mem, c->n[0]),
+         *material = doubles(&mem, CLOSED_MATERIAL * c->n[2]);
+  double M = 0.3, top = mach / M * sqrt((1 + 0.2 * M * M) / (1 + 0.2 * mach * mach)), gas[2] = {1, M}, worst = 0;
+  double speed[2 * STEPS + 1], path[STEPS + 1] = {0};
+  for (int k = 0; k <= 2 * STEPS; k++) {
+    double h = k ? speed[k - 1] : top, r = 1 + 0.5 * k / STEPS;
+    for (int i = 0; i < 40; i++) { /* Newton: ρ h r = ρ h at r = 1 */
+      closed_response at = closed_gas(gas, h);
+      h -= (at.nu * h - closed_gas(gas, top).nu * top / r) / (at.nu + at.bend * h * h);
+    }
+    speed[k] = h;
+  }
+  for (int k = 0; k < STEPS; k++)
+    path[k + 1] = path[k] + (speed[2 * k] + 4 * speed[2 * k + 1] + speed[2 * k + 2]) / (6 * STEPS);
+  for (int64_t f = 0; f < c->n[2]; f++) material[2 * f] = 1, material[2 * f + 1] = M;
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    double at = fmin(fmax(radius(c->x + 2 * i) - 1, 0), 1) * STEPS;
+    int k = at < STEPS ? (int)at : STEPS - 1;
+    double s = at - k, mean = speed[2 * k] + s * (speed[2 * k + 2] - speed[2 * k]) / 2;
+    want[i] = path[k] + s / STEPS * mean;
+    phi[i] = c->on_boundary[0][i] ? want[i] : 0;
+  }
+  closed *s;
+  closed_solver *w;
+  newton_report r;
+  assert_ok(closed_create(&s, c, c->on_boundary[0]));
+  assert_ok(closed_open(&w, s));
+  assert_ok(closed_solve(w, closed_gas, material, NULL, phi, &r));
+  for (int64_t i = 0; i < c->n[0]; i++) worst = fmax(worst, fabs(phi[i] - want[i]) / path[STEPS]);
+  closed_close(w), closed_free(s), cx_free(c), arena_free(&mem);
+  return worst;
+}
+
+static void test_gas_source(void **state) {
+  (void)state;
+  double coarse = source_error(6, 0.9), fine = source_error(12, 0.9), order = log2(coarse / fine);
+  print_message("source of gas at Mach 0.9: error %.2e, order %.2f\n", fine, order);
+  assert_between(order, 1.6, 2.5);
+  assert_true(fine < 0.01);
+}
+
+/* φ = x-stream past the circle r = 1, to first order in M² (Janzen, Rayleigh): φ₀ + M² φ₁. */
+static double rayleigh(const double *x, int order) {
+  double r = radius(x), a = atan2(x[1], x[0]), r3 = r * r * r;
+  if (!order) return (r + 1 / r) * cos(a);
+  return (13 / (12 * r) - 1 / (2 * r3) + 1 / (12 * r3 * r * r)) * cos(a) + (1 / (12 * r3) - 1 / (4 * r)) * cos(3 * a);
+}
+
+/* Given on r = 2, nothing through r = 1. */
+static void solve_cylinder(const cx *c, double M, double *phi) {
+  uint8_t *held = mem_alloc((size_t)c->n[0], 1);
+  double *material = mem_alloc((size_t)c->n[2] * 2, sizeof *material);
+  closed *s;
+  closed_solver *w;
+  newton_report r;
+  for (int64_t f = 0; f < c->n[2]; f++) material[2 * f] = 1, material[2 * f + 1] = M;
+  for (int64_t i = 0; i < c->n[0]; i++) {
+    held[i] = c->on_boundary[0][i] && radius(c->x + 2 * i) > 1.5;
+    phi[i] = held[i] ? rayleigh(c->x + 2 * i, 0) + M * M * rayleigh(c->x + 2 * i, 1) : 0;
+  }
+  assert_ok(closed_create(&s, c, held));
+  assert_ok(closed_open(&w, s));
+  assert_ok(closed_solve(w, closed_gas, material, NULL, phi, &r));
+  closed_close(w), closed_free(s);
+  mem_free(held), mem_free(material);
+}
+
+/* Slow gas does not feel that it can be compressed, and the first effect of that is Rayleigh's. */
+static void test_gas_cylinder(void **state) {
+  (void)state;
+  double first[2], slow[2];
+  for (int k = 0; k < 2; k++) {
+    cx *c = annulus(8 << k);
+    arena mem = {0};
+    double *rest = doubles(&mem, c->n[0]), *phi = doubles(&mem, c->n[0]), *want = doubles(&mem, c->n[0]), M = 0.1;
+    solve_cylinder(c, 0, rest);
+    solve_cylinder(c, M, phi);
+    for (int64_t i = 0; i < c->n[0]; i++) phi[i] = (phi[i] - rest[i]) / (M * M), want[i] = rayleigh(c->x + 2 * i, 1);
+    first[k] = relative_distance(c->n[0], phi, want);
+    for (int64_t i = 0; i < c->n[0]; i++) want[i] = rayleigh(c->x + 2 * i, 0);
+    slow[k] = relative_distance(c->n[0], rest, want);
+    cx_free(c), arena_free(&mem);
+  }
+  print_message("cylinder: incompressible %.1e, first order in M^2 %.1e of itself\n", slow[1], first[1]);
+  assert_true(slow[1] < 0.3 * slow[0] && slow[1] < 5e-3);
+  assert_true(first[1] < first[0] && first[1] < 0.05);
 }
 
 static void test_radial_well(void **state) {
@@ -357,6 +468,9 @@ int main(void) {
       cmocka_unit_test(test_brauer),
       cmocka_unit_test(test_ring),
       cmocka_unit_test(test_radial_well),
+      cmocka_unit_test(test_gas),
+      cmocka_unit_test(test_gas_source),
+      cmocka_unit_test(test_gas_cylinder),
       cmocka_unit_test(test_lamination_field),
       cmocka_unit_test(test_lamination_linear),
       cmocka_unit_test(test_cycle),

@@ -23,6 +23,14 @@ closed_response closed_froehlich(const double *material, double h);
 closed_response closed_brauer(const double *material, double h);
 /* Porous rock by Darcy and Forchheimer: h = a q + b q², flux q = 2h/(a + √(a² + 4bh)), material (a, b). */
 closed_response closed_forchheimer(const double *material, double h);
+/* A perfect gas (γ = 1.4) in potential flow: u the velocity over that of the stream, ν = b ρ, ρ = (1 + 0.2 M² (1 - h²))^2.5 its density over the
+ * stream's; material (b, M), b the depth of a shallow channel, M the stream's Mach number, 0 … CLOSED_MACH. The energy is convex below the speed of
+ * sound. Beyond closed_gas_limit, where the Mach number is CLOSED_MACH, the law goes on with the slope it has there, so that Newton's method may
+ * pass; a solution that ends there is none of the gas, and who calls must look. */
+#define CLOSED_MACH 0.95
+closed_response closed_gas(const double *material, double h);
+double closed_gas_limit(double M);          /* h; infinite for M = 0 */
+double closed_gas_mach(double M, double h); /* the Mach number at h, below the limit of vacuum */
 
 /* What all solves on a complex share; threads may. */
 typedef struct closed closed;

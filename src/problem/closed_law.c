@@ -62,3 +62,34 @@ closed_response closed_forchheimer(const double *material, double h) {
   double a = material[0], b = material[1], r = sqrt(a * a + 4 * b * h), t = 1 / (a + r);
   return (closed_response){2. / 3 * h * h * (2 * r + a) * t * t, 2 * t, h > 0 ? -4 * b * t * t / (r * h) : 0};
 }
+
+/* 1 + 0.2 M² (1 - h²): the temperature over the stream's. */
+static double gas_temperature(double M, double h) {
+  return 1 + 0.2 * M * M * (1 - h * h);
+}
+
+double closed_gas_mach(double M, double h) {
+  return M * h / sqrt(gas_temperature(M, h));
+}
+
+/* M² h² = m² T(h) */
+double closed_gas_limit(double M) {
+  return sqrt(gas_temperature(M, 0) / (1 + 0.2 * CLOSED_MACH * CLOSED_MACH)) * CLOSED_MACH / M;
+}
+
+/* With T the temperature: ρ = T^2.5, ρ′ = -M² h T^1.5, W = (T(0)^3.5 - T^3.5)/(1.4 M²), here without a difference of large numbers. */
+static closed_response respond_gas(double b, double M, double h) {
+  double T = gas_temperature(M, h), rest = gas_temperature(M, 0), r = sqrt(T) * T, m2 = M * M;
+  double drop = -expm1(3.5 * log1p(-0.2 * m2 * h * h / rest)) / (1.4 * m2);
+  return (closed_response){b * pow(rest, 3.5) * drop, b * r * T, -b * m2 * r};
+}
+
+/* Beyond the limit the flux is f + s (h - limit). */
+closed_response closed_gas(const double *material, double h) {
+  double b = material[0], M = material[1], limit = closed_gas_limit(M);
+  if (!(M > 0)) return (closed_response){b * h * h / 2, b, 0};
+  if (!(h > limit)) return respond_gas(b, M, h);
+  closed_response at = respond_gas(b, M, limit);
+  double f = at.nu * limit, s = at.nu + at.bend * limit * limit, past = h - limit, nu = (f + s * past) / h;
+  return (closed_response){at.density + past * (f + s * past / 2), nu, (s - nu) / (h * h)};
+}
