@@ -8,7 +8,7 @@ static int run_data(int argc, char **argv);
 const verb verb_data = {
     "data",
     "generate the data set of a benchmark, or import your own mesh and arrays",
-    "darcy|torus|cavity|heat|reaction|lamination|ironloss|wells|flow|waves|elasticity|maxwell|magnetostatics|hts -o OUT | import SPEC.json -o OUT | check SPEC.json|DATA",
+    "darcy|torus|cavity|heat|reaction|lamination|ironloss|wells|flow|waves|elasticity|maxwell|magnetostatics|hts|subsonic -o OUT | import SPEC.json -o OUT | check SPEC.json|DATA",
     "Writes one container with the complex, all samples, splits, scaling and input descriptors. A sample depends only on\n"
     "the seed and its number, not on the number of samples or threads.\n\n"
     "  dkho data darcy -o darcy.st                             the paper's 5000 samples\n"

@@ -13,11 +13,11 @@ static int run_demo(int argc, char **argv);
 const verb verb_demo = {
     "demo",
     "from mesh to trained operator and figures in about two minutes",
-    "[reaction|darcy|torus|cavity|heat|lamination|ironloss|wells|flow|waves|elasticity|maxwell|magnetostatics|hts] [-o demo]",
+    "[PROBLEM] [-o demo]",
     "Builds the mesh, generates data, trains, compares the result with simpler predictors and the classical solver, and\n"
     "writes predictions and figures to ./demo (or -o); a second call continues there.\n"
     "The default is ironloss: losses in a saturable iron sheet with three windows over a cycle of currents, which takes the\n"
-    "classical solver 40 nonlinear solves. All problems run on a coarse mesh, but for reaction.\n\n"
+    "classical solver 40 nonlinear solves. PROBLEM is any that dkho data knows; all run on a coarse mesh, but for reaction.\n\n"
     "  dkho demo\n"
     "  dkho demo darcy -o trial",
     run_demo,

@@ -57,8 +57,9 @@ static void print_dataset(const json_t *d) {
     char *label = json_dumps(json_object_get(f, "label"), JSON_COMPACT);
     char *value = json_dumps(json_object_get(f, "value"), JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     const char *field = json_text(f, json_object_get(f, "input") ? "input" : "global");
-    printf("  %-20s %s on %s is %s\n", i ? "" : "known", json_text(f, "target"), label ? label : "",
-           value ? value : field);
+    const char *factor = json_text(f, "static");
+    printf("  %-20s %s%s%s%s is %s%s%s\n", i ? "" : "known", label ? "" : "periods of ", json_text(f, "target"),
+           label ? " on " : "", label ? label : "", value ? value : field, *factor ? " x " : "", factor);
     free(label);
     free(value);
   }

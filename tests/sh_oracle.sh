@@ -8,7 +8,7 @@ python=${PYTHON:-/usr/bin/python3}
 export PYTHONDONTWRITEBYTECODE=1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-for problem in darcy cavity lamination ironloss wells flow hts; do
+for problem in darcy cavity lamination ironloss wells flow subsonic hts; do
   case $problem in darcy|cavity) sizes="smoke main" ;; *) sizes=smoke ;; esac
   case $problem in hts) some="--samples 2" ;; *) some= ;; esac
   for resolution in $sizes; do

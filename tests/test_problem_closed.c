@@ -1,5 +1,5 @@
 /* test_problem_closed.c: closed 1-forms with nonlinear laws against exact solutions, and the problems made of them: lamination, ironloss,
- * wells. */
+ * wells, subsonic. */
 #include "annulus.h"
 
 #include "mesh/generate.h"
@@ -435,6 +435,46 @@ static void refuse(ready *r, const char *text) {
   if (!strstr(fail_text(), text)) fail_msg("\"%s\", expected \"%s\"", fail_text(), text);
 }
 
+/* u is closed, its circulations are the given ones, along the square it is that of wind and circulations; twice the depth changes nothing;
+ * a fluid that cannot be compressed (M = 0) answers linearly to wind and circulations, a gas does not. */
+static void test_subsonic(void **state) {
+  (void)state;
+  ready r = ready_make(&problem_subsonic, "smoke");
+  const cx *c = r.c;
+  double *step = ready_static(&r, "step"), *winding = ready_static(&r, "winding"), *curl = doubles(&r.mem, c->n[2]);
+  ready_group(&r, 0);
+  double *depth = r.block[0], *wind = r.block[1], *turn = r.block[2], *M = r.block[3], *u = r.block[4];
+  for (int k = 0; k < GROUP; k++) {
+    cx_d(c, 1, 1, u + k * c->n[1], curl);
+    for (int64_t f = 0; f < c->n[2]; f++) {
+      assert_between(curl[f], -1e-13, 1e-13);
+      assert_between(r.block[5][k * c->n[2] + f], 1e-6, CLOSED_MACH);
+    }
+    for (int j = 0; j < SHEET_HOLES; j++)
+      assert_between(period(c, j, u + k * c->n[1]) - turn[3 * k + j], -1e-13, 1e-13);
+    for (int64_t e = 0; e < c->n[1]; e++) {
+      double want = wind[2 * k] * step[2 * e] + wind[2 * k + 1] * step[2 * e + 1];
+      for (int j = 0; j < SHEET_HOLES; j++) want += turn[3 * k + j] * winding[3 * e + j];
+      if (c->label[1][e] == 1) assert_between(u[k * c->n[1] + e] - want, -1e-14, 1e-14);
+    }
+  }
+  for (int moving = 0; moving < 2; moving++) {
+    double gap[3];
+    for (int k = 0; k < 3; k++) { /* the first sample; twice the depth; half of all that drives it */
+      for (int64_t i = 0; i < c->n[0]; i++) depth[k * c->n[0] + i] = (k == 1 ? 2 : 1) * depth[i];
+      for (int a = 0; a < 2; a++) wind[2 * k + a] = (k == 2 ? 0.5 : 1) * wind[a];
+      for (int j = 0; j < 3; j++) turn[3 * k + j] = (k == 2 ? 0.5 : 1) * turn[j];
+      M[k] = moving ? 0.3 : 0;
+    }
+    assert_ok(problem_solve(r.p, r.s, c, r.work, r.block));
+    for (int64_t e = 0; e < c->n[1]; e++) u[2 * c->n[1] + e] *= 2;
+    for (int k = 1; k < 3; k++) gap[k] = relative_distance(c->n[1], u + k * c->n[1], u);
+    assert_true(gap[1] < 1e-10);
+    assert_true(moving ? gap[2] > 1e-3 : gap[2] < 1e-10);
+  }
+  ready_free(&r);
+}
+
 static void refuse_iron(const problem *p) {
   ready r = ready_make(p, "smoke");
   ready_group(&r, 0);
@@ -460,6 +500,20 @@ static void test_bad_parameters(void **state) {
   r.block[0][3] = NAN;
   refuse(&r, "wells: logk at vertex 3 is ");
   ready_free(&r);
+  r = ready_make(&problem_subsonic, "smoke");
+  ready_group(&r, 0);
+  r.block[3][0] = 1.2;
+  refuse(&r, "subsonic: Mach number 1.2 of the stream, expected 0 … 0.95");
+  r.block[3][0] = 0.7; /* fine far away, too fast between the posts */
+  assert_int_equal(problem_solve(r.p, r.s, r.c, r.work, r.block), DKHO_E_NOCONV);
+  assert_non_null(strstr(fail_text(), "subsonic: with Mach number 0.7 of the stream the gas is faster than Mach 0.95"));
+  r.block[3][0] = 0.1, r.block[2][1] = NAN;
+  refuse(&r, "subsonic: circulation 2 is ");
+  r.block[2][1] = 0, r.block[1][0] = INFINITY;
+  refuse(&r, "subsonic: wind 1 is inf");
+  r.block[1][0] = 1, r.block[0][2] = 0;
+  refuse(&r, "subsonic: depth at vertex 2 is 0, expected a positive number");
+  ready_free(&r);
 }
 
 int main(void) {
@@ -478,6 +532,7 @@ int main(void) {
       cmocka_unit_test(test_law_of_data),
       cmocka_unit_test(test_bad_laws),
       cmocka_unit_test(test_wells),
+      cmocka_unit_test(test_subsonic),
       cmocka_unit_test(test_bad_parameters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

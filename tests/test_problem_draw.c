@@ -296,6 +296,21 @@ static void test_flow(void **state) {
   ready_free(&r);
 }
 
+static void test_subsonic(void **state) {
+  (void)state;
+  double *g, angle;
+  rng s;
+  ready r = drawn_one(&problem_subsonic, &s, &g);
+  expect_gaussian(r.c, &s, 4, 1.5, g);
+  for (int64_t i = 0; i < r.c->n[0]; i++) assert_near("subsonic depth", i, r.block[0][i], exp(0.25 * g[i]));
+  angle = 2 * M_PI * rng_uniform(&s) - M_PI;
+  assert_near("subsonic wind", 0, r.block[1][0], cos(angle));
+  assert_near("subsonic wind", 1, r.block[1][1], sin(angle));
+  for (int j = 0; j < 3; j++) assert_near("subsonic circulation", j, r.block[2][j], 0.8 * rng_uniform(&s) - 0.4);
+  assert_near("subsonic Mach number", 0, r.block[3][0], 0.05 + 0.3 * rng_uniform(&s));
+  ready_free(&r);
+}
+
 /* Elasticity: stiffness exp(0.3 g); on the right side three cosines of each component, 0.25·U[-1, 1)/(1+m), the pull itself from -0.2. */
 static void test_elasticity(void **state) {
   (void)state;
@@ -374,10 +389,11 @@ static void test_hts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_darcy),      cmocka_unit_test(test_torus),  cmocka_unit_test(test_reaction),
-      cmocka_unit_test(test_heat),       cmocka_unit_test(test_cavity), cmocka_unit_test(test_maxwell),
-      cmocka_unit_test(test_waves),      cmocka_unit_test(test_wells),  cmocka_unit_test(test_flow),
-      cmocka_unit_test(test_elasticity), cmocka_unit_test(test_iron),   cmocka_unit_test(test_hts),
+      cmocka_unit_test(test_darcy),    cmocka_unit_test(test_torus),      cmocka_unit_test(test_reaction),
+      cmocka_unit_test(test_heat),     cmocka_unit_test(test_cavity),     cmocka_unit_test(test_maxwell),
+      cmocka_unit_test(test_waves),    cmocka_unit_test(test_wells),      cmocka_unit_test(test_flow),
+      cmocka_unit_test(test_subsonic), cmocka_unit_test(test_elasticity), cmocka_unit_test(test_iron),
+      cmocka_unit_test(test_hts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

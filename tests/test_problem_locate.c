@@ -87,7 +87,8 @@ static void test_transfer(void **state) {
   } cases[] = {{&problem_flow, "u", 1},       {&problem_flow, "flux", 1},    {&problem_flow, "w", 1},
                {&problem_flow, "p", 1},       {&problem_wells, "p", 1},      {&problem_wells, "q", 0},
                {&problem_lamination, "H", 0}, {&problem_lamination, "B", 0}, {&problem_ironloss, "loss", 0},
-               {&problem_hts, "h", 0},        {&problem_hts, "loss", 0}};
+               {&problem_hts, "h", 0},        {&problem_subsonic, "u", 0},   {&problem_subsonic, "mach", 0},
+               {&problem_hts, "loss", 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     ready r = ready_make(cases[i].p, "coarse");
     rng g = rng_open(42, RNG_SAMPLE, 0);

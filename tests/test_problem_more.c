@@ -21,7 +21,7 @@ static const widths table[] = {
     {&problem_reaction, FEAT_SUMMARY, 16, {25, 24, 26}, 3},   {&problem_lamination, FEAT_NATIVE, 16, {4, 8, 7}, 5},
     {&problem_lamination, FEAT_SUMMARY, 16, {33, 32, 31}, 5}, {&problem_ironloss, FEAT_NATIVE, 16, {3, 12, 15}, 17},
     {&problem_wells, FEAT_NATIVE, 16, {9, 13, 6}, 5},         {&problem_flow, FEAT_NATIVE, 16, {10, 13, 6}, 8},
-    {&problem_hts, FEAT_NATIVE, 16, {8, 13, 13}, 11},
+    {&problem_hts, FEAT_NATIVE, 16, {8, 13, 13}, 11},         {&problem_subsonic, FEAT_NATIVE, 16, {4, 14, 6}, 8},
 };
 
 static void test_widths(void **state) {

@@ -1,4 +1,4 @@
-"""Linear elements on planar triangles with a nonlinear law, for the oracles of lamination, ironloss and wells: SciPy alone, assembled all
+"""Linear elements on planar triangles with a nonlinear law, for the oracles of lamination, ironloss, wells and subsonic: SciPy alone, assembled all
 triangles at a time, none of the library's code.
 
 The unknown φ makes u = u₀ + ∇φ, constant on triangles, stationary for Σ |T| W(|u|); flux(h) and its derivative by h say the law.

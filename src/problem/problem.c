@@ -13,7 +13,7 @@
 static const problem *const list[] = {
     &problem_darcy,      &problem_torus,    &problem_cavity,         &problem_heat, &problem_reaction,
     &problem_lamination, &problem_ironloss, &problem_wells,          &problem_flow, &problem_waves,
-    &problem_elasticity, &problem_maxwell,  &problem_magnetostatics, &problem_hts};
+    &problem_elasticity, &problem_maxwell,  &problem_magnetostatics, &problem_hts,  &problem_subsonic};
 static const char GENERATOR[] = "dkho data"; /* in the files it makes */
 enum { COUNT = sizeof list / sizeof *list };
 

@@ -171,7 +171,7 @@ void problem_fill_holes(const cx *c, int holes, double *out);
 
 extern const problem problem_darcy, problem_torus, problem_cavity, problem_heat, problem_reaction, problem_lamination,
     problem_ironloss, problem_wells, problem_flow, problem_waves, problem_elasticity, problem_maxwell,
-    problem_magnetostatics, problem_hts;
+    problem_magnetostatics, problem_hts, problem_subsonic;
 int problem_count(void);
 const problem *problem_at(int i);
 const problem *problem_named(const char *name); /* NULL: there is none */
