@@ -4,6 +4,7 @@
 
 #include "mesh/generate.h"
 #include "problem/closed.h"
+#include "problem/iron.h"
 #include "problem/sheet.h"
 
 /* Laws of the iron, and problems under them. */
@@ -325,6 +326,56 @@ static void test_lamination_linear(void **state) {
   ready_free(&r);
 }
 
+/* What the state of sample 0 says under these currents: the co-energy Σ |T| ∫ B dH, and the flux linkages Σ |T| B·h_j. */
+static double link_fluxes(ready *r, const double current[SHEET_HOLES], double linkage[SHEET_HOLES]) {
+  iron *w = r->work;
+  double coenergy = 0;
+  for (int64_t i = 0; i < r->c->n[0]; i++) w->phi[i] = 0;
+  assert_ok(iron_set_material(w, "lamination", r->block[0]));
+  assert_ok(iron_solve(w, "lamination", current, w->phi));
+  for (int j = 0; j < SHEET_HOLES; j++) linkage[j] = 0;
+  for (int64_t f = 0; f < r->c->n[2]; f++) {
+    double B[2], area = r->c->measure[2][f];
+    closed_response at;
+    iron_flux(w, f, B, &at);
+    coenergy += area * at.density;
+    for (int j = 0; j < SHEET_HOLES; j++) {
+      const double *h = r->s->vector + (j * r->c->n[2] + f) * 2;
+      linkage[j] += area * (B[0] * h[0] + B[1] * h[1]);
+    }
+  }
+  return coenergy;
+}
+
+/* Linkages are the slopes of the co-energy by the currents; theirs, the differential inductances, are symmetric and positive definite. */
+static void check_inductance(const problem *p) {
+  ready r = ready_make(p, "smoke");
+  ready_group(&r, 0);
+  double current[SHEET_HOLES] = {3, -2, 5}, linkage[3], up[3], down[3], L[3][3], e = 1e-3;
+  double coenergy = link_fluxes(&r, current, linkage);
+  assert_true(coenergy > 0);
+  for (int j = 0; j < 3; j++) {
+    double rise, kept = current[j];
+    current[j] = kept + e, rise = link_fluxes(&r, current, up);
+    current[j] = kept - e, rise -= link_fluxes(&r, current, down);
+    current[j] = kept;
+    assert_between(rise / (2 * e) - linkage[j], -1e-6 * coenergy, 1e-6 * coenergy);
+    for (int k = 0; k < 3; k++) L[j][k] = (up[k] - down[k]) / (2 * e);
+  }
+  for (int j = 0; j < 3; j++)
+    for (int k = 0; k < 3; k++) assert_between(L[j][k] - L[k][j], -1e-6 * L[0][0], 1e-6 * L[0][0]);
+  double minor = L[0][0] * L[1][1] - L[0][1] * L[1][0];
+  double det = L[0][0] * (L[1][1] * L[2][2] - L[1][2] * L[2][1]) - L[0][1] * (L[1][0] * L[2][2] - L[1][2] * L[2][0]) +
+               L[0][2] * (L[1][0] * L[2][1] - L[1][1] * L[2][0]);
+  assert_true(L[0][0] > 0 && minor > 1e-6 * L[0][0] * L[1][1] && det > 1e-6 * L[0][0] * L[1][1] * L[2][2]);
+  ready_free(&r);
+}
+
+static void test_inductance(void **state) {
+  (void)state;
+  for (int law = 0; law < 2; law++) check_inductance(under(&problem_lamination, law));
+}
+
 /* Currents that stand still: the cycle's states are one state of lamination, and hysteresis is the only loss. Turning ones: the peak is no
  * less than the state at the start of the cycle. */
 static void check_cycle(const problem *cycle, const problem *one) {
@@ -527,6 +578,7 @@ int main(void) {
       cmocka_unit_test(test_gas_cylinder),
       cmocka_unit_test(test_lamination_field),
       cmocka_unit_test(test_lamination_linear),
+      cmocka_unit_test(test_inductance),
       cmocka_unit_test(test_cycle),
       cmocka_unit_test(test_strong_currents),
       cmocka_unit_test(test_law_of_data),
