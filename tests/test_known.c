@@ -283,6 +283,27 @@ static void test_every_model(void **state) {
   check_model("mgn", "e", NULL);
 }
 
+/* An operator whose target has known periods, with every allocation failing in turn. */
+static void fail_memory(void) {
+  dkho_train_options options;
+  run_config cfg;
+  dkho_train_defaults(&options);
+  options.model = "mgn", options.target = "H";
+  assert_ok(config_resolve(&cfg, at.iron, "data.st", &options));
+  size_t live = mem_live_blocks();
+  dkho_status s = DKHO_E_MEMORY;
+  for (int n = 1; s != DKHO_OK; n += 1 + n / 50) {
+    neural_operator *o = NULL;
+    mem_fail_at(n);
+    s = operator_create(&o, at.iron, &cfg.request);
+    mem_fail_at(0);
+    assert_true(s == DKHO_OK || s == DKHO_E_MEMORY);
+    operator_free(o);
+    assert_int_equal(mem_live_blocks(), live);
+  }
+  config_free(&cfg);
+}
+
 /* Periods are given by currents: exact for models without a harmonic branch and with each kind, fused and on the tape, in either metric. */
 static void test_periods(void **state) {
   (void)state;
@@ -294,6 +315,7 @@ static void test_periods(void **state) {
   check_model("dkho-x", "H", NULL);
   check_model("mgn", "H", NULL);
   check_model("tno", "H", NULL);
+  fail_memory();
   dataset_free(at.iron);
   at.iron = NULL;
   remove(path);
