@@ -21,17 +21,18 @@ typedef struct restart {
   restart_cost found;              /* sums, until the end */
 } restart;
 
-/* Inputs and globals of a sample, as the file keeps them; those that a coarser mesh added stand behind the solver's own. */
+/* Inputs and globals of a sample, as the file keeps them, by the solver's names: a coarser mesh adds fields, and a file of an earlier build may lack a
+ * target. */
 static void read_sample(restart *t, int64_t sample) {
   const dataset *d = t->r->d;
-  const data_field *field = dataset_field(d);
   for (int i = 0, j = 0; i < t->p->fields; i++) {
-    const data_field *f = &field[i];
+    const data_field *f = &t->p->field[i];
+    int at = dataset_find(d, f->name);
     if (f->role == DATA_STATIC) continue;
     int64_t n = dataset_count(d, 0, f->degree) * f->channels;
-    const float *x = f->role == DATA_INPUT ? dataset_value(d, i, sample) : NULL;
+    const float *x = f->role == DATA_INPUT ? dataset_value(d, at, sample) : NULL;
     for (int64_t k = 0; x && k < n; k++) t->one[j][k] = (double)x[k];
-    if (f->role == DATA_GLOBAL) memcpy(t->one[j], dataset_global(d, i, sample), (size_t)f->channels * sizeof(double));
+    if (f->role == DATA_GLOBAL) memcpy(t->one[j], dataset_global(d, at, sample), (size_t)f->channels * sizeof(double));
     j++;
   }
 }
@@ -72,7 +73,12 @@ static int find_guess(restart *t) {
   const dataset *d = t->r->d;
   const data_field *field = dataset_field(d);
   if (!t->p || !t->p->solve_from || strcmp(t->p->guessed, t->r->cfg.target) != 0) return 0;
-  for (int i = 0; i < t->r->o->target; i++) t->target += field[i].role != DATA_STATIC;
+  for (int i = 0; i < t->p->fields; i++) {
+    const data_field *f = &t->p->field[i];
+    int at = dataset_find(d, f->name), needed = f->role == DATA_INPUT || f->role == DATA_GLOBAL;
+    if (needed && (at < 0 || field[at].role != f->role || field[at].channels != f->channels)) return 0;
+  }
+  for (int i = 0; strcmp(t->p->field[i].name, t->p->guessed) != 0; i++) t->target += t->p->field[i].role != DATA_STATIC;
   t->n = dataset_count(d, 0, field[t->r->o->target].degree) * field[t->r->o->target].channels;
   return 1;
 }
