@@ -82,7 +82,7 @@ DKHO_API const char *dkho_ranks_library(void); /* "serial", or the MPI library *
  * larger vertex number; top simplices keep the orientation they came with. A handle may be read from many threads. */
 typedef struct dkho_complex dkho_complex;
 
-/* The domain of a benchmark of dkho_problem_list; resolution "main" (NULL) or "smoke". */
+/* The domain of a benchmark of dkho_problem_list; resolution "main" (NULL) or "smoke", some also "coarse", "medium", "fine". */
 DKHO_API dkho_status dkho_complex_generate(dkho_complex **out, const char *name, const char *resolution);
 /* [-half, half]² minus disjoint round holes {x, y, radius}; triangle size h_near within `near` of a hole, h_far beyond
  * `far`. interior > 0 asks for exactly that many interior vertices, 0 lets the size field decide. */
@@ -173,7 +173,7 @@ DKHO_API dkho_status dkho_kuramoto(const dkho_calculus *a, int k, int channels, 
  * A file with complexes, named fields sample by sample (inputs and targets), globals, splits, scaling and input
  * descriptors (docs/FORMATS.md). */
 typedef struct dkho_generate_options {
-  const char *resolution; /* "main" (NULL) or "smoke" */
+  const char *resolution; /* "main" (NULL) or "smoke"; some benchmarks also "coarse", "medium", "fine" */
   const char *coarse;     /* resolution of a coarser mesh whose solutions become inputs "coarse_TARGET"; NULL: none */
   const char *law;        /* material law, one of the benchmark's "laws"; NULL: the first of them */
   int64_t samples;        /* 0: the benchmark's own number */

@@ -19,7 +19,8 @@ SOURCE names a value, FILE:PATH, optionally followed by % (times 100) or by one 
     muon:darcy.phase.dice              population mean; darcy.phase.zero_diagonal.dice; darcy.pair: inconsistency of q and w
     equal:headline.native.mean_reduction   the figures of the paper's abstract, from our own runs
     faster:torus C0.muon lr 1e-2       validation error of a study's setting at equal steps; with .time at equal time; test error, mean of
-                                       the seeds, where the study is of the test split
+                                       the seeds, where the study is of the test split; .time.processor_seconds and the like: another
+                                       value of that row
     speed:a.b.c                        a path through any other file of results/
 
 In README.md, docs/RESULTS.md and docs/SPEED.md a decimal number or percentage outside code and generated blocks must have a source:
@@ -130,7 +131,7 @@ def study_error(study):
 
 def study_value(data, path):
     row = next(r for r in data["rows"] if r["case"] == path[0] and r["name"] == path[1])
-    return row[path[2] if len(path) > 2 else "steps"][study_error(data["study"])]
+    return row[path[2] if len(path) > 2 else "steps"][path[3] if len(path) > 3 else study_error(data["study"])]
 
 
 def plain_value(data, path):
