@@ -278,6 +278,51 @@ def rivals(results):
     return table(["model"] + [TITLE[c].split(",")[0] for c in columns], rows)
 
 
+def efficiency_lines(results, name, inputs):
+    """Per target the leading baseline of these inputs in a set, DKHO's parameters as a share of its, and how far its error is reduced."""
+    for problem, target, _ in results.targets():
+        t = results.target(name, problem, target)
+        if not t or not results.target("equal", problem, target):
+            continue
+        small, large = row_named(t, "DKHO-small"), row_named(t, "DKHO-large")
+        leading = min((r for r in t["rows"] if r["name"].endswith(f" ({inputs})")), key=rel_l2)
+        yield {"target": (problem, target), "leading": leading, "small": small, "large": large,
+               "share": small["parameters"] / leading["parameters"] if "parameters" in leading else None,
+               "reduction": 1 - rel_l2(large) / rel_l2(leading)}
+
+
+def mean_reduction(lines):
+    """Mean over problems of the mean over their targets."""
+    problems = {}
+    for line in lines:
+        problems.setdefault(line["target"][0], []).append(line["reduction"])
+    return sum(sum(p) / len(p) for p in problems.values()) / len(problems)
+
+
+def efficiency_cells(line):
+    count = lambda row: f"{row['parameters']:,}" if "parameters" in row else "–"
+    return [line["leading"]["name"], count(line["small"]), count(line["leading"]), percent(line["share"]), show(rel_l2(line["small"])),
+            show(rel_l2(line["large"])), show(rel_l2(line["leading"])), percent(line["reduction"])]
+
+
+def percent(value):
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def efficiency(results, inputs="N"):
+    """The paper's table of parameters and errors, from the equal budget and as printed; below, the two figures of its abstract."""
+    sets = {title: list(efficiency_lines(results, name, inputs)) for title, name in (("ours", "equal"), ("paper", "paper"))}
+    rows = []
+    for ours, printed in zip(*sets.values()):
+        rows += [[TITLE[ours["target"]].split(",")[0], "ours"] + efficiency_cells(ours), ["", "paper"] + efficiency_cells(printed)]
+    for title, lines in sets.items():
+        shares = [line["share"] for line in lines if line["share"]]
+        span = f"{100 * min(shares):.1f} to {100 * max(shares):.1f} %" if shares else "–"
+        rows.append(["all" if title == "ours" else "", title, "", "", "", span, "", "", "", percent(mean_reduction(lines))])
+    return table(["target", "source", "leading baseline", "parameters: DKHO-small", "baseline", "share", "RelL2: DKHO-small", "DKHO-large",
+                  "baseline", "reduction by DKHO-large"], rows)
+
+
 def seed_table(rows, order, corner):
     """Mean ± deviation of the test error over the seeds, one column per case, the best mean in bold."""
     found = {(r["name"], r["case"]): r["steps"] for r in rows if "steps" in r}
@@ -446,6 +491,9 @@ def all_tables(results):
            "Rows marked *paper* are printed figures, from the authors' own data.", "", "## Sets", ""]
     out += set_list(results) + ["", "The commands that made them; `tools/collect_results.py DIR -o results/NAME.json` then makes the file:", ""]
     out += commands(results) + ["", "## Ablations, test RelL2", ""] + ablations(results)
+    out += ["", "## Efficiency", "", "The equal budget beside the printed figures; docs/METRICS.md has the formulas. The paper prints no "
+            "parameters with inputs F.", "", "Native inputs (N):", ""] + efficiency(results)
+    out += ["", "Matched inputs (F):", ""] + efficiency(results, "F")
     for problem in dict.fromkeys(p for p, _, _ in results.targets()):
         out += ["", f"## {problem}"]
         for p, target, degree in results.targets():
@@ -564,7 +612,7 @@ def operations(results):
 
 
 BLOCKS = {"operations": operations, "bench": bench, "pytorch": pytorch, "baselines": baselines, "headline": headline, "ablations": ablations,
-          "rivals": rivals, "seeds": seeds, "variants": variants, "worth": worth, "worth_steps": worth_steps, "worth_long": worth_long, "main": main_meshes, "example": example, "demo": demo, "tutorial": tutorial, "ranks": scaling_model.measured,
+          "rivals": rivals, "efficiency": efficiency, "seeds": seeds, "variants": variants, "worth": worth, "worth_steps": worth_steps, "worth_long": worth_long, "main": main_meshes, "example": example, "demo": demo, "tutorial": tutorial, "ranks": scaling_model.measured,
           "nodes": scaling_model.predicted}
 
 
