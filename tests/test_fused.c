@@ -78,6 +78,23 @@ static void test_extensions_against_plain(void **state) {
   }
 }
 
+/* Narrow maps between modes, as dkho-x has them, and narrow content on the links. */
+static void test_narrow_against_plain(void **state) {
+  (void)state;
+  enum { ALL = 3 * CASE_MODES };
+  static const struct {
+    int h, slots, width, exchange, coupled;
+  } narrow[] = {{32, 4, 0, 3, 0},  {32, 1, 16, 3, 1},   {64, ALL - 1, 32, 3, 0}, {19, 7, 5, 1, 1},
+                {33, 9, 17, 2, 0}, {16, ALL, 16, 3, 1}, {8, 3, 1, 3, 0},         {32, 8, 31, 0, 1}};
+  for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+    net_case *n = case_make(torus(9, 7), 3, narrow[i].h, 2, 3, 2, (int)i % 3, 1, i == 4);
+    n->s.relation = narrow[i].coupled ? FUSED_COUPLED : FUSED_NONE;
+    n->s.exchange = narrow[i].exchange, n->s.width = narrow[i].width;
+    n->s.modes = CASE_MODES, n->s.slots = narrow[i].slots;
+    check_case(n);
+  }
+}
+
 /* Work is counted where it is done: alone, the other degrees cost nothing; a hop spares the degree out of its reach. */
 static void test_work(void **state) {
   (void)state;
@@ -115,6 +132,7 @@ static void check_bits(fused_relation relation, fused_start start, int extended)
   net_case *n = case_make(torus(41, 27), 3, 8, 2, 2, 2, 1, 1, 0);
   n->s.relation = relation, n->s.start = start;
   if (extended) n->s.exchange = FUSED_SIGNED | FUSED_UNSIGNED, n->s.modes = CASE_MODES;
+  if (extended == 2) n->s.slots = 4, n->s.width = 3;
   real *g = case_gradient(n, k, 1, 4, CASE_SAMPLES);
   static const int ways[][2] = {{1, 1}, {2, 1},  {3, 1}, {2, 2},
                                 {3, 5}, {2, 16}, {7, 2}}; /* threads, samples at a time */
@@ -137,6 +155,7 @@ static void test_same_bits(void **state) {
   check_bits(FUSED_CARRIER, FUSED_ZERO, 0);
   check_bits(FUSED_NONE, FUSED_ZERO, 0);
   check_bits(FUSED_NONE, FUSED_ZERO, 1);
+  check_bits(FUSED_NONE, FUSED_ZERO, 2);
   check_bits(FUSED_COUPLED, FUSED_ZERO, 1);
 }
 
@@ -149,6 +168,7 @@ static void check_failures(fused_relation relation, fused_start start, int exten
   net_case *n = case_make(torus(4, 3), 3, 4, 1, 2, 1, 0, 1, 1);
   n->s.relation = relation, n->s.start = start;
   if (extended) n->s.exchange = FUSED_SIGNED | FUSED_UNSIGNED, n->s.modes = 2;
+  if (extended == 2) n->s.slots = 1, n->s.width = 2;
   size_t before = mem_live_blocks();
   fused *f = NULL;
   fused_team *t = NULL;
@@ -189,6 +209,7 @@ static void test_failures(void **state) {
   check_failures(FUSED_ALONE, FUSED_CONTENT, 0);
   check_failures(FUSED_CARRIER, FUSED_ZERO, 0);
   check_failures(FUSED_NONE, FUSED_ZERO, 1);
+  check_failures(FUSED_NONE, FUSED_ZERO, 2);
 }
 
 int main(void) {
@@ -196,6 +217,7 @@ int main(void) {
       cmocka_unit_test(test_against_plain),
       cmocka_unit_test(test_variants_against_plain),
       cmocka_unit_test(test_extensions_against_plain),
+      cmocka_unit_test(test_narrow_against_plain),
       cmocka_unit_test(test_work),
       cmocka_unit_test(test_same_bits),
       cmocka_unit_test(test_failures),
