@@ -31,6 +31,11 @@ grep -q '^| DKHO-large | paper | 243363 .* 0.0155 ' d/table.md
 grep -q '^| DKHO-small | ours, 2 epochs | 64475 ' d/table.md
 grep -q '^| ridge | ours ' d/table.md
 grep -q 'contradict each other' d/table.md
+# the paper's three cases stand before ours, in the order of its table
+[ "$(grep -A7 '^| source | test sample ' d/table.md | sed -n '3,5p' | tr -s ' ')" = "| paper | - | 0.524 | 2.18 | 1.47 | 0.541 | 0.0197 |
+| paper | - | 0.512 | 2.13 | 1.46 | 0.510 | 0.0195 |
+| paper | - | 0.506 | 2.11 | 1.46 | 0.498 | 0.0164 |" ]
+[ "$(grep -cE '^\| ours +\| +[0-9]+ \| +[01]\.[0-9]{3} ' d/table.md)" = 3 ]
 grep -q 'pays after solves' d/table.md
 grep -q '^darcy,q,1,DKHO-small,ours,smoke,64475,curl_fid,' d/table.csv
 # again: nothing is trained or judged twice

@@ -2,7 +2,7 @@
 #ifndef PROBLEM_PAPER_H
 #define PROBLEM_PAPER_H
 
-enum { PAPER_VALUES = 10 };
+enum { PAPER_VALUES = 10, PAPER_CASES = 3 };
 
 typedef struct paper_value {
   const char *key; /* of a metric; NULL ends the list */
@@ -23,10 +23,16 @@ typedef struct paper_ablation {
   double no_dirac, no_phase, no_harmonic;
 } paper_ablation;
 
+/* A test instance that the paper shows, by DKHO-large; it gives no rule for the choice. */
+typedef struct paper_case {
+  double dice, lift, enrichment, rho, rel_l2;
+} paper_case;
+
 /* The phase diagnostic over the test split: mean, deviation. */
 typedef struct paper_phase {
   const char *target;
   double rho[2], dice[2], lift, enrichment[2], permuted_dice, above_chance;
+  paper_case shown[PAPER_CASES];
 } paper_phase;
 
 typedef struct paper_results {

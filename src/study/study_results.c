@@ -300,9 +300,13 @@ static json_t *split_sizes(const study *s) {
 }
 
 static json_t *paper_population(const paper_phase *p) {
-  return json_pack("{s:[ff], s:[ff], s:f, s:[ff], s:f, s:f}", "rho", p->rho[0], p->rho[1], "dice", p->dice[0],
+  json_t *cases = json_array();
+  for (const paper_case *c = p->shown; c < p->shown + PAPER_CASES; c++)
+    json_array_append_new(cases, json_pack("{s:f, s:f, s:f, s:f, s:f}", "dice", c->dice, "lift", c->lift, "enrichment",
+                                           c->enrichment, "rho", c->rho, "rel_l2", c->rel_l2));
+  return json_pack("{s:[ff], s:[ff], s:f, s:[ff], s:f, s:f, s:o}", "rho", p->rho[0], p->rho[1], "dice", p->dice[0],
                    p->dice[1], "lift", p->lift, "enrichment", p->enrichment[0], p->enrichment[1], "permuted_dice",
-                   p->permuted_dice, "above_chance", p->above_chance);
+                   p->permuted_dice, "above_chance", p->above_chance, "cases", cases);
 }
 
 /* Contradictions of neighbouring models, where all targets are there. */
