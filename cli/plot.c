@@ -9,8 +9,8 @@ const verb verb_plot = {
     "figures of a mesh, data or trained runs",
     "MESH… | DATA | RUN|MODEL… -o DIR",
     "Draws figures into DIR. Of mesh files: the meshes. Of a data set: its mesh, and for every target the sample of median\n"
-    "size. Of runs (or model files, with --data): training and validation errors by epoch, the error of every test sample,\n"
-    "and input, reference, prediction and error of the median, best and worst sample. Several runs of one target are also\n"
+    "size. Of runs (or model files, with --data): training and validation errors by epoch, validation error by minutes of\n"
+    "training, the error of every test sample, and input, reference, prediction and error of the median, best and worst sample. Several runs of one target are also\n"
     "drawn side by side.\n\n"
     "  dkho plot darcy.st -o figures\n"
     "  dkho plot runs/flux -o figures --format png,pdf\n"

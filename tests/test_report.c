@@ -155,10 +155,10 @@ static dkho_status draw_charts(const world *w, const char *path, int force) {
   static const char *const label[4] = {"one", "two", NULL, "a longer label"};
   static const double x[4] = {1, 10, 1000, 2000};
   int64_t n = w->c[0]->n[0];
-  chart_series line[2] = {{"training", n, w->value[0][0], w->value[0][0], 0, 1, 0, 0, NULL},
-                          {"validation", n, w->value[0][0], w->vector[0], 1, 1, 1, 0, NULL}};
-  chart_series dots[1] = {{"points", 4, x, w->value[0][0], 2, 0, 0, 1, label}},
-               none[1] = {{NULL, 0, NULL, NULL, 0, 1, 0, 0, NULL}};
+  chart_series line[2] = {{"training", n, w->value[0][0], w->value[0][0], 0, 1, 0, 1, 0, NULL},
+                          {"validation", n, w->value[0][0], w->vector[0], 1, 1, 1, 0, 0, NULL}};
+  chart_series dots[1] = {{"points", 4, x, w->value[0][0], 2, 0, 0, 0, 1, label}},
+               none[1] = {{NULL, 0, NULL, NULL, 0, 1, 0, 0, 0, NULL}};
   chart panel[4] = {{"lines", "epoch", "error", 0, 1, 2, line},
                     {"linear", "epoch", "error", 0, 0, 2, line},
                     {NULL, "parameters", NULL, 1, 1, 1, dots},

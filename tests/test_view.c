@@ -48,7 +48,7 @@ static void check_figures(dkho_status (*plot)(void), int count, const char *cons
 
 static void test_plot(void **state) {
   (void)state;
-  check_figures(plot_run, 4, (const char *const[]){"training", "errors", "fields-run", "runs-q"});
+  check_figures(plot_run, 5, (const char *const[]){"training", "minutes", "errors", "fields-run", "runs-q"});
   check_figures(plot_data, 2, (const char *const[]){"mesh", "fields"});
   check_figures(plot_meshes, 1, (const char *const[]){"mesh"});
   const char *const path[2] = {w.run, w.data};

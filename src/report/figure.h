@@ -31,7 +31,7 @@ typedef struct chart_series {
   int64_t n;
   const double *x, *y;
   int colour; /* colour_category */
-  int line, dashed, dots;
+  int line, dashed, thin, dots;
   const char *const *label; /* n texts beside the points, or NULL */
 } chart_series;
 typedef struct chart {

@@ -75,7 +75,7 @@ static void draw_series(canvas *c, const axes *a, const chart_series *s) {
     open = more;
   }
   canvas_colour(c, colour, 1);
-  cairo_set_line_width(c->cr, 1.5);
+  cairo_set_line_width(c->cr, s->thin ? 0.8 : 1.5);
   cairo_stroke(c->cr);
   cairo_set_dash(c->cr, NULL, 0, 0);
   for (int64_t i = 0; s->dots && i < s->n; i++)

@@ -9,9 +9,9 @@
 enum { PATH_ROOM = 4096 };
 
 static void read_line(history *h, const char *line) {
-  double epoch, train, val;
-  if (sscanf(line, "%lf,%*f,%lf,%lf", &epoch, &train, &val) != 3) return;
-  h->epoch[h->n] = epoch, h->train[h->n] = train, h->val[h->n] = val;
+  double epoch, train, val, seconds;
+  if (sscanf(line, "%lf,%*f,%lf,%lf,%lf", &epoch, &train, &val, &seconds) != 4) return;
+  h->epoch[h->n] = epoch, h->minutes[h->n] = seconds / 60, h->train[h->n] = train, h->val[h->n] = val;
   h->n++;
 }
 
@@ -23,7 +23,8 @@ dkho_status history_read(history *h, const char *run, arena *mem) {
   TRY(file_map_open(&m, path));
   int64_t lines = 1;
   for (size_t i = 0; i < m.size; i++) lines += m.bytes[i] == '\n';
-  dkho_status s = ARENA_NEW(mem, h->epoch, lines) && ARENA_NEW(mem, h->train, lines) && ARENA_NEW(mem, h->val, lines)
+  dkho_status s = ARENA_NEW(mem, h->epoch, lines) && ARENA_NEW(mem, h->minutes, lines) &&
+                          ARENA_NEW(mem, h->train, lines) && ARENA_NEW(mem, h->val, lines)
                       ? DKHO_OK
                       : DKHO_E_MEMORY;
   for (size_t at = 0; s == DKHO_OK && at < m.size;) {

@@ -6,8 +6,8 @@
 
 typedef struct history {
   int64_t n;
-  double *epoch, *train,
-      *val; /* n each: relative errors on the training samples as they were seen, and on validation */
+  double *epoch, *minutes; /* n each; minutes of training so far */
+  double *train, *val;     /* relative errors on the training samples as they were seen, and on validation */
 } history;
 /* Arrays are from mem. Lines that are no epoch are passed over. */
 dkho_status history_read(history *out, const char *run, arena *mem);

@@ -145,23 +145,27 @@ dkho_status plot_data(const plot_request *q, const dataset *d) {
 
 /* ---- runs ---- */
 
-/* Two panels: training error, and validation error; a line for each run. */
+/* By epoch, two panels: training error, and validation error; by minutes, the validation error. A line for each run. */
 static dkho_status plot_training(const plot_request *q, int count, const plot_run *run, arena *mem) {
-  chart_series series[2][SERIES];
+  chart_series series[3][SERIES];
   int n = 0;
   for (int i = 0; i < count && n < SERIES; i++) {
     history h;
     if (!run[i].dir) continue;
     TRY(history_read(&h, run[i].dir, mem));
-    const double *y[2] = {h.train, h.val};
-    for (int p = 0; p < 2; p++)
-      series[p][n] = (chart_series){.name = run[i].name, .n = h.n, .x = h.epoch, .y = y[p], .colour = n, .line = 1};
+    const double *x[3] = {h.epoch, h.epoch, h.minutes}, *y[3] = {h.train, h.val, h.val};
+    for (int p = 0; p < 3; p++)
+      series[p][n] = (chart_series){.name = run[i].name, .n = h.n, .x = x[p], .y = y[p], .colour = n, .line = 1};
     n++;
   }
   chart_figure f = {2,
                     {{"training", "epoch", "RelL2 on training samples", 0, 1, n, series[0]},
                      {"validation", "epoch", "RelL2 on validation samples", 0, 1, n, series[1]}}};
-  return n ? draw_formats(q, "training", draw_charts, &f) : DKHO_OK;
+  chart_figure timed = {1,
+                        {{"error by time", "minutes of training", "RelL2 on validation samples", 0, 1, n, series[2]}}};
+  if (!n) return DKHO_OK;
+  TRY(draw_formats(q, "training", draw_charts, &f));
+  return draw_formats(q, "minutes", draw_charts, &timed);
 }
 
 static dkho_status plot_errors(const plot_request *q, int count, const plot_run *run, const ranked *k, arena *mem) {

@@ -16,7 +16,7 @@ typedef struct plot_request {
 dkho_status plot_meshes(const plot_request *q, int count, const cx *const *c, const char *const *title);
 /* mesh and fields: of every target the sample of median size. */
 dkho_status plot_data(const plot_request *q, const dataset *d);
-/* training: loss and validation error by epoch, of runs that are directories. errors: of every sample, sorted. fields-NAME: the median,
+/* training, minutes: training and validation error by epoch, and validation error by minutes, of runs that are directories. errors: of every sample, sorted. fields-NAME: the median,
  * best and worst sample of each run. runs-TARGET: the median sample of the first run of a target as all its runs predict it. */
 typedef struct plot_run {
   const char *name, *dir; /* dir NULL: a model file */

@@ -12,9 +12,20 @@ enum { PANELS = 8, POINTS = 64 };
 
 /* ---- training curves ---- */
 
+/* Two lines of a run: its training error, thin and dashed, and its validation error. Those of the first run explain the dashes. */
+static dkho_status training_lines(const study_run *r, int count, arena *mem, chart_series *line) {
+  history h;
+  TRY(history_read(&h, r->dir, mem));
+  chart_series one = {.n = h.n, .x = h.epoch, .colour = count, .line = 1};
+  line[0] = line[1] = one;
+  line[0].name = count ? NULL : "training", line[0].y = h.train, line[0].dashed = line[0].thin = 1;
+  line[1].name = r->name, line[1].y = h.val;
+  return DKHO_OK;
+}
+
 dkho_status study_training_figure(const study *s) {
   chart panel[PANELS] = {{0}};
-  chart_series series[PANELS][STUDY_RUNS];
+  chart_series series[PANELS][2 * STUDY_RUNS];
   int panels = 0;
   arena mem = {0};
   dkho_status st = DKHO_OK;
@@ -23,18 +34,15 @@ dkho_status study_training_figure(const study *s) {
     for (int k = 0; st == DKHO_OK && k < s->runs; k++) {
       const study_run *r = &s->run[k];
       if (r->recipe != &s->p->recipe[i]) continue;
-      history h;
-      st = history_read(&h, r->dir, &mem);
-      series[panels][count] =
-          (chart_series){.name = r->name, .n = h.n, .x = h.epoch, .y = h.val, .colour = count, .line = 1};
+      st = training_lines(r, count, &mem, &series[panels][2 * count]);
       count++;
     }
     if (!count) continue;
     panel[panels] = (chart){.title = s->p->recipe[i].target,
                             .x_label = "epoch",
-                            .y_label = "validation RelL2",
+                            .y_label = "RelL2 (solid: validation)",
                             .log_y = 1,
-                            .series = count,
+                            .series = 2 * count,
                             .at = series[panels]};
     panels++;
   }
