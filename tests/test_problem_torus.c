@@ -42,6 +42,97 @@ static void test_irregular(void **state) {
   assert_between(order, 1.7, 2.3);
 }
 
+/* The initial state of a benchmark sample, an offset and blobs round vertices of c, at any points of space. */
+static void blobs_at(const cx *c, int64_t sample, int64_t count, const double *x, double *u) {
+  rng r = rng_open(42, RNG_SAMPLE, (uint64_t)sample);
+  double offset = rng_range(&r, -1, 1);
+  int blobs = 5 + (int)rng_below(&r, 7);
+  for (int64_t i = 0; i < count; i++) u[i] = offset;
+  for (int b = 0; b < blobs; b++) {
+    const double *at = c->x + 3 * (int64_t)rng_below(&r, (uint64_t)c->n[0]);
+    double amplitude = rng_range(&r, 0.5, 2);
+    for (int64_t i = 0; i < count; i++) {
+      double d = 0;
+      for (int a = 0; a < 3; a++) d += (x[3 * i + a] - at[a]) * (x[3 * i + a] - at[a]);
+      u[i] += amplitude * exp(-d / (2 * 0.15 * 0.15));
+    }
+  }
+}
+
+enum { WAVES = 64, ROUND = 2 * WAVES + 1 }; /* round the axis: the blobs have nothing beyond */
+
+/* The values of a sample on a grid of the smooth torus, POINTS round the tube × ROUND round the axis. */
+static void smooth_state(const cx *c, int64_t sample, double *u) {
+  static double x[3 * POINTS * ROUND];
+  for (int i = 0; i < POINTS; i++)
+    for (int j = 0; j < ROUND; j++) {
+      double v = 2 * M_PI * i / POINTS, theta = 2 * M_PI * j / ROUND, away = MAJOR + MINOR * cos(v);
+      double *at = x + 3 * (i * ROUND + j);
+      at[0] = away * cos(theta), at[1] = away * sin(theta), at[2] = MINOR * sin(v);
+    }
+  blobs_at(c, sample, POINTS * ROUND, x, u);
+}
+
+/* What the trigonometric polynomials that are 1 at one of the POINTS have at the vertices: n × POINTS. */
+static double *tube_weights(ready *r) {
+  double *weight = doubles(&r->mem, r->c->n[0] * POINTS);
+  for (int64_t k = 0; k < r->c->n[0] * POINTS; k++) {
+    const double *x = r->c->x + 3 * (k / POINTS);
+    double unit[POINTS] = {0};
+    unit[k % POINTS] = 1;
+    weight[k] = interpolate(unit, atan2(x[2], hypot(x[0], x[1]) - MAJOR));
+  }
+  return weight;
+}
+
+/* out ← the exact answer at the vertices: each wave round the axis flows by itself and is turned. */
+static void exact_state(const cx *c, const double *weight, int64_t sample, double *out) {
+  static double u[POINTS * ROUND];
+  smooth_state(c, sample, u);
+  memset(out, 0, (size_t)c->n[0] * sizeof *out);
+  for (int m = 0; m <= WAVES; m++)
+    for (int part = 0; part < (m ? 2 : 1); part++) {
+      double f[POINTS] = {0}, shift = part * M_PI / 2; /* cos(x - π/2) = sin x */
+      for (int i = 0; i < POINTS; i++)
+        for (int j = 0; j < ROUND; j++)
+          f[i] += (m ? 2.0 : 1.0) / ROUND * u[i * ROUND + j] * cos(2 * M_PI * m * j / ROUND - shift);
+      heat_flow(m, HEAT, f);
+      for (int64_t k = 0; k < c->n[0]; k++) {
+        double value = 0;
+        for (int i = 0; i < POINTS; i++) value += weight[k * POINTS + i] * f[i];
+        out[k] += value * cos(m * (atan2(c->x[3 * k + 1], c->x[3 * k]) - TURN) - shift);
+      }
+    }
+}
+
+/* The discretisation error of the benchmark itself: targets u of its own samples on its own mesh against the exact answer; printed as
+ * results/torus.json has it. The mean. */
+static double own_error(const char *resolution) {
+  enum { LOOKED_AT = 8 };
+  ready r = ready_make(&problem_torus, resolution);
+  int64_t n = r.c->n[0];
+  double *exact = doubles(&r.mem, n), mean = 0, least = INFINITY, most = 0, *weight = tube_weights(&r);
+  ready_group(&r, 0);
+  for (int k = 0; k < LOOKED_AT; k++) {
+    blobs_at(r.c, k, n, r.c->x, exact);
+    assert_between(relative_distance(n, exact, r.block[0] + k * n), 0, 1e-7); /* stored as floats */
+    exact_state(r.c, weight, k, exact);
+    double error = relative_distance(n, r.block[1] + k * n, exact);
+    mean += error / LOOKED_AT, least = fmin(least, error), most = fmax(most, error);
+  }
+  print_message("\"%s\": {\"samples\": %d, \"mean\": %.5f, \"least\": %.5f, \"most\": %.5f}\n", resolution, LOOKED_AT,
+                mean, least, most);
+  ready_free(&r);
+  return mean;
+}
+
+static void test_own_error(void **state) {
+  (void)state;
+  if (SLOW) skip();
+  assert_between(own_error("main"), 0.005, 0.02);
+  assert_between(own_error("smoke"), 0.02, 0.2);
+}
+
 /* Σ M u for consistent M is Σ of the lumped weights times u. */
 static void test_mass(void **state) {
   (void)state;
@@ -173,9 +264,9 @@ static void test_advection(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_converges), cmocka_unit_test(test_irregular), cmocka_unit_test(test_mass),
-      cmocka_unit_test(test_turns),     cmocka_unit_test(test_observed),  cmocka_unit_test(test_statistics),
-      cmocka_unit_test(test_advection),
+      cmocka_unit_test(test_converges),  cmocka_unit_test(test_irregular), cmocka_unit_test(test_own_error),
+      cmocka_unit_test(test_mass),       cmocka_unit_test(test_turns),     cmocka_unit_test(test_observed),
+      cmocka_unit_test(test_statistics), cmocka_unit_test(test_advection),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
