@@ -24,10 +24,10 @@ struct problem_state {
 /* Places of a sample's fields in a block, in the order of the table. */
 enum { FIELD_U0, FIELD_U, FIELD_Q, FIELD_RIM };
 static const data_field fields[] = {
-    {"u0", DATA_INPUT, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
-    {"u", DATA_TARGET, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
-    {"q", DATA_TARGET, 1, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
-    {"rim", DATA_GLOBAL, 0, HOLES, DATA_SCALE_MEANSTD, 0, 1e-6, 0, 1},
+    PROBLEM_INPUT("u0", 0, 1, DATA_SCALE_RMS),
+    PROBLEM_TARGET("u", 0, 1),
+    PROBLEM_TARGET("q", 1, 1),
+    PROBLEM_GLOBAL("rim", HOLES),
     PROBLEM_STATIC("holes", 0, HOLES),
     PROBLEM_STATIC("weight", 0, 1),
     PROBLEM_POSITIONS(2),
@@ -41,17 +41,21 @@ static const feat_row rows[] = {
     {"heated temperature", 0, FEAT_DIFFUSION, "heat(u0, 0.05, 1, 4, 12)"},
     PROBLEM_SUMMARY_ROW(0, "broadcast(rim, mean, rms)"),
     {"temperature difference", 1, FEAT_NATIVE, "d(u0)"},
+    {"temperature", 1, FEAT_NATIVE, "mean(u0, 1)"},
     {"rim temperature difference", 1, FEAT_NATIVE, "d(lift(rim, holes))"},
+    {"rim temperature", 1, FEAT_NATIVE, "mean(lift(rim, holes), 1)"},
     PROBLEM_EDGE_ROWS,
     PROBLEM_MODES_ROW(1),
     {"heated temperature difference", 1, FEAT_DIFFUSION, "d(heat(u0, 0.05, 1, 4, 12))"},
     PROBLEM_SUMMARY_ROW(1, "broadcast(rim, mean, rms)"),
     {"heat content", 2, FEAT_NATIVE, "integral(u0, 2)"},
+    {"temperature", 2, FEAT_NATIVE, "mean(u0, 2)"},
+    {"rim temperature", 2, FEAT_NATIVE, "mean(lift(rim, holes), 2)"},
     PROBLEM_FACE_ROWS,
     PROBLEM_SUMMARY_ROW(2, "broadcast(rim, mean, rms)"),
 };
 static const feat_summary summaries[] = {
-    {"rim", "rim"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
+    {"rim", "value(rim)"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
 static const data_recipe recipes[] = {
     PROBLEM_RECIPE("u", 0),
     PROBLEM_RECIPE("q", 1),

@@ -22,10 +22,10 @@ struct problem_state {
 /* Places of a sample's fields in a block, in the order of the table. */
 enum { FIELD_U0, FIELD_U, FIELD_M, FIELD_RATE };
 static const data_field fields[] = {
-    {"u0", DATA_INPUT, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
-    {"u", DATA_TARGET, 0, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
-    {"m", DATA_TARGET, 2, 1, DATA_SCALE_MAXABS, 0, 1e-8, 0, 1},
-    {"rate", DATA_GLOBAL, 0, 1, DATA_SCALE_MEANSTD, 0, 1e-6, 0, 1},
+    PROBLEM_INPUT("u0", 0, 1, DATA_SCALE_RMS),
+    PROBLEM_TARGET("u", 0, 1),
+    PROBLEM_TARGET("m", 2, 1),
+    PROBLEM_GLOBAL("rate", 1),
     PROBLEM_STATIC("weight", 0, 1),
     PROBLEM_POSITIONS(3),
     PROBLEM_STATIC("length", 1, 1),
@@ -39,17 +39,19 @@ static const feat_row rows[] = {
     {"heated species", 0, FEAT_DIFFUSION, "heat(u0, 0.03, 1, 4)"},
     PROBLEM_SUMMARY_ROW(0, "broadcast(rate, mean, rms)"),
     {"species difference", 1, FEAT_NATIVE, "d(u0)"},
+    {"species", 1, FEAT_NATIVE, "mean(u0, 1)"},
     {"position", 1, FEAT_NATIVE, "position1"},
     {"length", 1, FEAT_NATIVE, "length"},
     PROBLEM_MODES_ROW(1),
     PROBLEM_SUMMARY_ROW(1, "broadcast(rate, mean, rms)"),
     {"species mass", 2, FEAT_NATIVE, "integral(u0, 2)"},
+    {"species", 2, FEAT_NATIVE, "mean(u0, 2)"},
     PROBLEM_FACE_ROWS,
     {"heated species mass", 2, FEAT_DIFFUSION, "integral(heat(u0, 0.03, 1, 4), 2)"},
     PROBLEM_SUMMARY_ROW(2, "broadcast(rate, mean, rms)"),
 };
 static const feat_summary summaries[] = {
-    {"rate", "rate"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
+    {"rate", "value(rate)"}, {"mean", "average(u0, weight)"}, {"rms", "rms(u0, weight, 1e-12, 0)"}};
 static const data_recipe recipes[] = {
     {"u", "dkho.tau_range=0.1", 1e-3, 1e-5, 1e-10, 200, 16, 16, 1, "generic"},
     {"m", "dkho.tau_range=0.1", 1e-3, 1e-5, 1e-10, 200, 16, 16, 1, "generic"},
