@@ -61,5 +61,8 @@ if "$work/tools/results_page.py" --check 2>"$work/said"; then echo "a wrong numb
 grep -q 'docs/RESULTS.md:[0-9]*: found' "$work/said"
 cp "$1/docs/RESULTS.md" "$work/docs/"
 echo "An error of 0.123." >>"$work/docs/RESULTS.md"
+echo "An error of 0.432, a constant of another section, and in code \`0.05\`." >>"$work/docs/MODEL.md"
 if "$work/tools/results_page.py" --check 2>"$work/said"; then echo "a number without a source passed" >&2; exit 1; fi
 grep -q "'0.123' has no source" "$work/said"
+grep -q "docs/MODEL.md:[0-9]*: '0.432' has no source" "$work/said"
+if grep -q "'0.05' has no source" "$work/said"; then echo "a number in code was refused" >&2; exit 1; fi

@@ -170,7 +170,10 @@ def main():
         if a.eval:
             found = collect_single(first, a.eval)
         elif a.paper:
-            found = {"problems": [paper_of(q) for folder in a.folder for q in read_json(folder, "result.json")["problems"]]}
+            whole = [read_json(folder, "result.json") for folder in a.folder]
+            found = {"problems": [paper_of(q) for one in whole for q in one["problems"]]}
+            if len(whole) == 1:
+                found["headline"] = {h["inputs"]: h for h in whole[0].get("headline", []) if h["source"] == "paper"}
         elif os.path.exists(os.path.join(first, "study.json")):
             found = collect_study(first)
         else:

@@ -23,8 +23,9 @@ SOURCE names a value, FILE:PATH, optionally followed by % (times 100) or by one 
                                        value of that row
     speed:a.b.c                        a path through any other file of results/
 
-In README.md, docs/RESULTS.md and docs/SPEED.md a decimal number or percentage outside code and generated blocks must have a source:
---check refuses one without.
+In README.md and the pages of SOURCED a decimal number or percentage outside code and generated blocks must have a source: --check
+refuses one without. Constants of definitions, like the 0.05 of an equation, are listed under their page and heading as "constants" in
+results/page.json; a line indented by four spaces is an equation.
 """
 import argparse
 import glob
@@ -39,7 +40,7 @@ import scaling_model
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VARIANTS = ("no_dirac", "no_phase", "no_harmonic")
 TRIVIAL = ("zero", "mean", "copy", "rotated")
-SOURCED = ("README.md", os.path.join("docs", "RESULTS.md"), os.path.join("docs", "SPEED.md"))
+SOURCED = ("README.md", *(os.path.join("docs", name) for name in ("RESULTS.md", "SPEED.md", "PROBLEMS.md", "METRICS.md", "MODEL.md")))
 TITLE = {("darcy", "p"): "Darcy p, pressure", ("darcy", "q"): "Darcy q, flux", ("darcy", "w"): "Darcy w, circulation",
          ("torus", "u"): "torus u, concentration", ("torus", "q"): "torus q, transport", ("torus", "m"): "torus m, mass",
          ("cavity", "B"): "cavity B, response"}
@@ -657,14 +658,20 @@ def fill_values(path, text, results, problems):
     return re.sub(rf"({NUMBER})<!--=([^>]*)-->", replace, text)
 
 
-def unsourced(path, text):
-    """Decimal numbers and percentages outside code, links, generated blocks and marks."""
+def unsourced(path, text, constants=None):
+    """Decimal numbers and percentages outside code, equations, links, generated blocks and marks; constants: heading -> what its section may
+    have, numbers with spaces between."""
+    headings = text.split("\n")
     for pattern in (r"<!-- (\w+): begin -->.*?<!-- \1: end -->", r"```.*?```", r"`[^`\n]*`", rf"{NUMBER}<!--=[^>]*-->( %)?",
                     r"\]\([^)]*\)", r"Apache licence 2\.0|Apache 2\.0|LGPL 2\.1|MPL 1\.1|2\.x|4\.x"):
         text = re.sub(pattern, lambda m: re.sub(r"[^\n]", "_", m[0]), text, flags=re.S)
+    allowed = ()
     for number, line in enumerate(text.split("\n"), 1):
-        for found in re.finditer(r"\d+\.\d+|\d+ %|\d+e-\d+", line):
-            yield f"{path}:{number}: '{found[0]}' has no source in results/"
+        if line.startswith("#"):
+            allowed = (constants or {}).get(headings[number - 1].lstrip("# "), "").split()
+        for found in re.finditer(r"\d+\.\d+|\d+ %|\d+e-\d+", "" if line.startswith("    ") else line):
+            if found[0].replace(" ", "") not in allowed:
+                yield f"{path}:{number}: '{found[0]}' has no source in results/"
 
 
 def compare(path, old, new, problems):
@@ -699,7 +706,7 @@ def main():
         else:
             new = all_tables(results)
         if path in SOURCED:
-            problems += unsourced(path, new)
+            problems += unsourced(path, new, results.page["constants"].get(os.path.basename(path)))
         if a.check and old != new:
             compare(path, old, new, problems)
         elif not a.check and old != new:
