@@ -162,6 +162,11 @@ dkho_status comm_agree(comm *c, dkho_status mine) {
   return fail((dkho_status)v.code, "%s", v.text);
 }
 
+dkho_status comm_agree_named(comm *c, dkho_status mine) {
+  if (mine != DKHO_OK && c->size > 1 && !c->broken) mine = fail_prefix(mine, "rank %d", c->rank);
+  return comm_agree(c, mine);
+}
+
 dkho_status comm_split(comm *c, int group, int order, comm **out) {
   *out = NULL;
   return note(c, c->table->split(c, group, order, out));

@@ -66,6 +66,8 @@ dkho_status comm_gather(comm *c, const size_t *offset, void *all);
 dkho_status comm_sum(comm *c, double *x, size_t count);
 /* Every rank gets the status and text of the lowest rank that has one which is not DKHO_OK. */
 dkho_status comm_agree(comm *c, dkho_status mine);
+/* The same; where there are several ranks the text says whose failure it was. */
+dkho_status comm_agree_named(comm *c, dkho_status mine);
 /* Ranks that name the same group make a comm of their own, ordered by `order`, then by rank. comm_free it. */
 dkho_status comm_split(comm *c, int group, int order, comm **out);
 void comm_free(comm *c); /* NULL and the serial one are fine */

@@ -175,6 +175,14 @@ dkho_status file_write(file_out *f, const void *bytes, size_t count) {
   return DKHO_OK;
 }
 
+dkho_status file_skip(file_out *f, uint64_t count) {
+  TRY(flush(f));
+  if (!f->shares) file_share(f, 0, UINT64_MAX); /* from here on by place */
+  f->written += count;
+  f->place = f->written;
+  return DKHO_OK;
+}
+
 dkho_status file_printf(file_out *f, const char *fmt, ...) {
   char line[4096];
   va_list args;

@@ -31,6 +31,8 @@ void file_abort(file_out *f);
 dkho_status file_join(file_out *f, const char *path, const char *temp);
 void file_share(file_out *f, uint64_t first, uint64_t end); /* before the first write */
 dkho_status file_sync(file_out *f);                         /* what was written here so far is durable */
+/* The next bytes are put in place by one who joined (file_patch of base/temp.h). */
+dkho_status file_skip(file_out *f, uint64_t count);
 
 typedef struct file_map {
   const unsigned char *bytes; /* NULL for an empty file */

@@ -73,6 +73,10 @@ void st_abort(st_writer *w); /* NULL is fine; the target is as it was */
 const char *st_temp(const st_writer *w);
 dkho_status st_join(st_writer **out, const char *path, const char *temp);
 void st_share(st_writer *w, int rank, int of); /* before the first byte */
+/* Or the first writes all but what it leaves to the others (not in a sealed file): the next bytes of the stream are theirs; where in the file
+ * a declared tensor begins. */
+dkho_status st_skip(st_writer *w, uint64_t bytes);
+dkho_status st_place(st_writer *w, const char *name, uint64_t *at);
 /* All is written, and this share of it durable; hex: the hash by which it is sealed, "" when it is not. */
 dkho_status st_sync(st_writer *w, char hex[33]);
 

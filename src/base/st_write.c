@@ -28,6 +28,7 @@ struct st_writer {
   st_hasher hash;      /* of what is written, when sealed */
   uint64_t seal_place; /* of its digits in the file */
   int rank, of;        /* st_share */
+  uint64_t base;       /* where the data begin in the file, once the header is written */
   int ended;           /* all is written, */
   char hex[33];        /* and this its hash */
 };
@@ -72,8 +73,9 @@ void st_abort(st_writer *w) {
   mem_free(w);
 }
 
-/* To the file, and into the seal. */
+/* To the file, and into the seal; NULL: bytes that others put in place. */
 static dkho_status put_bytes(st_writer *w, const void *bytes, size_t count) {
+  if (!bytes) return file_skip(&w->file, count);
   if (w->sealed) st_hasher_add(&w->hash, bytes, count);
   return file_write(&w->file, bytes, count);
 }
@@ -261,6 +263,7 @@ static dkho_status start_data(st_writer *w) {
   if (w->sealed) w->seal_place = ST_PREFIX + (uint64_t)(st_seal_at(x.at, x.used) - x.at);
   TRY_GOTO(put_bytes(w, &length, sizeof length));
   TRY_GOTO(put_bytes(w, x.at, x.used));
+  w->base = ST_PREFIX + length;
   w->started = 1;
 done:
   mem_free(x.at);
@@ -291,7 +294,7 @@ static dkho_status write_bytes(st_writer *w, const char *from, size_t bytes) {
     size_t n = left < bytes ? (size_t)left : bytes;
     TRY(put_bytes(w, from, n));
     w->filled += n;
-    from += n;
+    if (from) from += n;
     bytes -= n;
   }
 }
@@ -300,6 +303,19 @@ dkho_status st_write(st_writer *w, const void *data, size_t bytes) {
   dkho_status s = write_bytes(w, data, bytes);
   w->failed |= s != DKHO_OK;
   return s;
+}
+
+dkho_status st_skip(st_writer *w, uint64_t bytes) {
+  assert(!w->sealed);
+  return st_write(w, NULL, (size_t)bytes);
+}
+
+dkho_status st_place(st_writer *w, const char *name, uint64_t *at) {
+  if (!w->started) TRY(start_data(w));
+  *at = w->base;
+  for (int i = 0; i < w->count; *at += w->list[i++].bytes)
+    if (strcmp(w->list[i].t.name, name) == 0) return DKHO_OK;
+  return fail(DKHO_E_INTERNAL, "%s: tensor '%s' is not declared", w->file.path, name);
 }
 
 /* Once: nothing is missing; the hash. */

@@ -13,7 +13,7 @@ dkho_status file_temp(const char *path, int *fd, char **name);
 /* Removes a temporary file if its owner is dead; says whether it did. Where the file system has no locks none is. */
 int file_clear_temp(const char *name);
 
-/* Writes over bytes that were written before: offset + count ≤ written. */
+/* Writes over bytes that were written before (offset + count ≤ written), or those that file_skip left to one who joined. */
 dkho_status file_patch(file_out *f, uint64_t offset, const void *bytes, size_t count);
 
 int file_open_fd(const char *path, int flags, mode_t mode); /* open(), not disturbed by signals */

@@ -2,6 +2,7 @@
 #ifndef DATA_DATA_IMPL_H
 #define DATA_DATA_IMPL_H
 
+#include "base/comm.h"
 #include "base/lock.h"
 #include "data/spec.h"
 #include "data/spool.h"
@@ -27,6 +28,12 @@ typedef struct data_part {
   known_rows *known; /* per field, once samples came; only targets have any */
 } data_part;
 
+/* Samples one after another that one rank made; `before` of its samples came earlier. */
+typedef struct data_run {
+  int64_t first, count, before;
+  int rank;
+} data_run;
+
 struct dataset_writer {
   char *path;
   int force, table_set;
@@ -34,7 +41,10 @@ struct dataset_writer {
   data_part *part;
   spool *spool; /* per field, once the first sample came */
   int spooling;
-  int64_t total;
+  comm *ranks; /* that make the file, borrowed */
+  data_run *run;
+  int runs;
+  int64_t total, own; /* samples, and how many of them came here */
   int64_t *split[DATA_SPLITS], splits[DATA_SPLITS];
   lock owned; /* PATH.lock */
   arena mem;
@@ -46,6 +56,11 @@ static inline int64_t data_extent(const dataset_writer *w, int field, int ci) {
   const data_field *f = &w->spec.field[field];
   return f->role == DATA_GLOBAL ? f->channels : w->part[ci].c->n[f->degree] * f->channels;
 }
+
+/* The numbers of a field and how many they are, of a sample that came here: number `own` of those. */
+const void *data_spooled(const dataset_writer *w, int field, int64_t own, int64_t *count);
+/* The scaling of every field. Collective. */
+dkho_status data_find_scaling(dataset_writer *w);
 
 static inline size_t data_width(const data_field *f) {
   return f->role == DATA_GLOBAL ? sizeof(double) : sizeof(float);

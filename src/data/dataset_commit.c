@@ -1,58 +1,10 @@
-/* dataset_commit.c: scaling numbers from the spooled samples, and the container. */
+/* dataset_commit.c: the container, from the spooled samples. The first rank writes it and leaves gaps for the samples of the others, which join
+ * its temporary file. */
+#include "base/temp.h"
 #include "data/data_impl.h"
 
-#include <math.h>
 #include <stdio.h>
-
-/* The numbers of one sample in a field's spool. */
-static const void *spooled(const dataset_writer *w, int field, int64_t sample, int64_t *count) {
-  uint64_t at = 0;
-  for (int ci = 0;; ci++) {
-    *count = data_extent(w, field, ci);
-    if (sample < w->spec.samples[ci])
-      return w->spool[field].map.bytes + (at + (uint64_t)(sample * *count)) * data_width(&w->spec.field[field]);
-    at += (uint64_t)(w->spec.samples[ci] * *count);
-    sample -= w->spec.samples[ci];
-  }
-}
-
-typedef struct moments {
-  double sum, most;
-  int64_t count;
-} moments;
-
-/* Σ (v - centre)^power, max|v| and the count over the samples of a split, in their order. */
-static void gather_moments(const dataset_writer *w, int field, data_split split, double centre, int power, moments *m) {
-  int global = w->spec.field[field].role == DATA_GLOBAL;
-  for (int64_t i = 0; i < w->splits[split]; i++) {
-    int64_t count;
-    const void *v = spooled(w, field, w->split[split][i], &count);
-    for (int64_t j = 0; j < count; j++) {
-      double x = (global ? ((const double *)v)[j] : (double)((const float *)v)[j]) - centre;
-      m->sum += power == 2 ? x * x : x;
-      if (fabs(x) > m->most) m->most = fabs(x);
-    }
-    m->count += count;
-  }
-}
-
-/* x ↦ (x - shift)/scale, over the training split (and validation where the rule says so): max|x| + eps, or the root mean square about the
- * shift + eps, in two passes. */
-static void find_scaling(const dataset_writer *w, int field) {
-  data_field *f = &w->spec.field[field];
-  if (f->rule == DATA_SCALE_NONE) return;
-  moments m = {0}, second = {0};
-  for (data_split s = DATA_TRAIN; s <= (f->with_val ? DATA_VAL : DATA_TRAIN); s++)
-    gather_moments(w, field, s, 0, 1, &m);
-  if (f->rule == DATA_SCALE_MAXABS) {
-    f->scale = m.most + f->eps;
-    return;
-  }
-  if (f->rule == DATA_SCALE_MEANSTD) f->shift = m.sum / (double)m.count;
-  for (data_split s = DATA_TRAIN; s <= (f->with_val ? DATA_VAL : DATA_TRAIN); s++)
-    gather_moments(w, field, s, f->shift, 2, &second);
-  f->scale = sqrt(second.sum / (double)second.count) + f->eps;
-}
+#include <string.h>
 
 /* Names, types and shapes, in the order in which emit gives the bytes. */
 static dkho_status declare_tensors(const dataset_writer *w, st_writer *o) {
@@ -88,9 +40,26 @@ static dkho_status declare_tensors(const dataset_writer *w, st_writer *o) {
   return DKHO_OK;
 }
 
+/* The numbers of a field of samples `first` to `end`, which are on one complex; those of other ranks are left to them. */
+static dkho_status emit_samples(const dataset_writer *w, st_writer *o, int field, int ci, int64_t first, int64_t end) {
+  size_t each = (size_t)data_extent(w, field, ci) * data_width(&w->spec.field[field]);
+  for (int i = 0; i < w->runs; i++) {
+    const data_run *r = &w->run[i];
+    int64_t low = first > r->first ? first : r->first, high = end, per;
+    if (high > r->first + r->count) high = r->first + r->count;
+    if (low >= high) continue;
+    if (r->rank != w->ranks->rank)
+      TRY(st_skip(o, (uint64_t)(high - low) * each));
+    else
+      TRY(st_write(o, data_spooled(w, field, r->before + low - r->first, &per), (size_t)(high - low) * each));
+  }
+  return DKHO_OK;
+}
+
 /* The bytes of declare_tensors. Samples come from the spool files, where those of a field lie in one piece. */
 static dkho_status emit(const dataset_writer *w, st_writer *o) {
-  for (int ci = 0; ci < w->spec.complexes; ci++) {
+  int64_t before = 0;
+  for (int ci = 0; ci < w->spec.complexes; before += w->spec.samples[ci++]) {
     const data_part *p = &w->part[ci];
     TRY(cx_write(p->c, o));
     for (int k = 0; k <= p->c->dim; k++)
@@ -99,29 +68,23 @@ static dkho_status emit(const dataset_writer *w, st_writer *o) {
       const data_field *f = &w->spec.field[i];
       if (f->role == DATA_STATIC)
         TRY(st_write(o, p->fixed[i], (size_t)(p->c->n[f->degree] * f->channels) * sizeof(double)));
-      if (f->role != DATA_INPUT && f->role != DATA_TARGET) continue;
-      int64_t before = 0, per;
-      for (int j = 0; j < ci; j++) before += w->spec.samples[j];
-      if (w->spec.samples[ci] == 0) continue;
-      const void *from = spooled(w, i, before, &per);
-      TRY(st_write(o, from, (size_t)(per * w->spec.samples[ci]) * sizeof(float)));
+      if (f->role == DATA_INPUT || f->role == DATA_TARGET)
+        TRY(emit_samples(w, o, i, ci, before, before + w->spec.samples[ci]));
     }
   }
   for (int i = 0; i < w->spec.fields; i++)
-    if (w->spec.field[i].role == DATA_GLOBAL) TRY(st_write(o, w->spool[i].map.bytes, w->spool[i].map.size));
+    if (w->spec.field[i].role == DATA_GLOBAL) TRY(emit_samples(w, o, i, 0, 0, w->total));
   for (data_split s = 0; s < DATA_SPLITS; s++) TRY(st_write(o, w->split[s], (size_t)w->splits[s] * sizeof(int64_t)));
   return DKHO_OK;
 }
 
-/* What must be there before a file may be made, and the scaling of every field. */
-static dkho_status complete(dataset_writer *w) {
-  if (w->total == 0) return fail(DKHO_E_INPUT, "%s: a data set needs samples", w->path);
+/* Statics and bases are the first rank's. */
+static dkho_status check_fixed(const dataset_writer *w) {
   for (int ci = 0; ci < w->spec.complexes; ci++)
     for (int i = 0; i < w->spec.fields; i++)
       if (w->spec.field[i].role == DATA_STATIC && !w->part[ci].fixed[i])
         return fail(DKHO_E_INPUT, "%s: static field %s has no values on complex %d", w->path, w->spec.field[i].name,
                     ci);
-  TRY(data_check_splits(w->path, w->total, w->splits, (const int64_t *const *)w->split));
   for (int i = 0; i < w->spec.recipes; i++) {
     const data_recipe *r = &w->spec.recipe[i];
     const data_field *target = &w->spec.field[data_writer_find(w, r->target)];
@@ -129,28 +92,91 @@ static dkho_status complete(dataset_writer *w) {
       TRY(data_check_harmonic(w->path, target, ci, w->part[ci].harmonics[target->degree],
                               w->part[0].harmonics[target->degree]));
   }
+  return DKHO_OK;
+}
+
+/* What must be there before a file may be made. */
+static dkho_status complete(dataset_writer *w) {
+  if (w->total == 0) return fail(DKHO_E_INPUT, "%s: a data set needs samples", w->path);
+  TRY(data_check_splits(w->path, w->total, w->splits, (const int64_t *const *)w->split));
+  if (w->ranks->rank == 0) TRY(check_fixed(w));
+  for (int i = 0; i < w->spec.fields; i++)
+    if (w->spec.field[i].role != DATA_STATIC) TRY(spool_map(&w->spool[i]));
+  return DKHO_OK;
+}
+
+/* What those who join the temporary file must know: its name, and where in it the fields begin. */
+typedef struct layout {
+  char temp[4200];
+  uint64_t place[DATA_FIELDS_MAX];
+} layout;
+
+static dkho_status find_places(const dataset_writer *w, st_writer *o, layout *at) {
+  char name[ST_NAME_MAX + 1];
+  snprintf(at->temp, sizeof at->temp, "%s", st_temp(o));
   for (int i = 0; i < w->spec.fields; i++) {
-    if (w->spec.field[i].role == DATA_STATIC) continue;
-    TRY(spool_map(&w->spool[i]));
-    find_scaling(w, i);
+    const data_field *f = &w->spec.field[i];
+    data_name_field(name, 0, f);
+    if (f->role != DATA_STATIC) TRY(st_place(o, name, &at->place[i]));
   }
+  return DKHO_OK;
+}
+
+static dkho_status open_container(dataset_writer *w, st_writer **o, layout *at) {
+  char *text;
   dkho_status s = spec_check(&w->spec, w->part[0].c->dim); /* a scale may have come out 0 */
-  return s == DKHO_OK ? s : fail_prefix(s, "%s", w->path);
+  if (s != DKHO_OK) return fail_prefix(s, "%s", w->path);
+  TRY(spec_write(&w->spec, &w->mem, &text));
+  TRY(st_create(o, w->path, w->force));
+  TRY(st_put_meta(*o, "dkho.kind", "dataset"));
+  TRY(st_put_meta(*o, "dkho.dataset", text));
+  TRY(declare_tensors(w, *o));
+  return w->ranks->size > 1 ? find_places(w, *o, at) : DKHO_OK;
+}
+
+/* The first rank's bytes; what it has written is durable where others write too. */
+static dkho_status write_container(const dataset_writer *w, st_writer *o) {
+  char hex[33];
+  TRY(emit(w, o));
+  return w->ranks->size > 1 ? st_sync(o, hex) : DKHO_OK;
+}
+
+/* The samples of this rank to their places. */
+static dkho_status put_samples_in_place(const dataset_writer *w, file_out *f, const layout *at) {
+  for (int i = 0; i < w->spec.fields; i++) {
+    size_t each = (size_t)data_extent(w, i, 0) * data_width(&w->spec.field[i]);
+    for (int k = 0; k < w->runs && w->spec.field[i].role != DATA_STATIC; k++) {
+      const data_run *r = &w->run[k];
+      int64_t per;
+      if (r->rank != w->ranks->rank) continue;
+      TRY(file_patch(f, at->place[i] + (uint64_t)r->first * each, data_spooled(w, i, r->before, &per),
+                     (size_t)r->count * each));
+    }
+  }
+  return file_sync(f);
+}
+
+static dkho_status join_container(const dataset_writer *w, const layout *at) {
+  file_out f = {0};
+  TRY(file_join(&f, w->path, at->temp));
+  dkho_status s = put_samples_in_place(w, &f, at);
+  file_abort(&f);
+  return s;
 }
 
 dkho_status dataset_commit(dataset_writer *w) {
+  comm *c = w->ranks;
   st_writer *o = NULL;
-  char *text;
+  layout at = {.temp = ""};
   dkho_status s;
-  TRY_GOTO(complete(w));
-  TRY_GOTO(spec_write(&w->spec, &w->mem, &text));
-  TRY_GOTO(st_create(&o, w->path, w->force));
-  TRY_GOTO(st_put_meta(o, "dkho.kind", "dataset"));
-  TRY_GOTO(st_put_meta(o, "dkho.dataset", text));
-  TRY_GOTO(declare_tensors(w, o));
-  TRY_GOTO(emit(w, o));
-  s = st_commit(o);
+  TRY_GOTO(comm_agree(c, complete(w)));
+  TRY_GOTO(data_find_scaling(w));
+  TRY_GOTO(comm_agree(c, c->rank ? DKHO_OK : open_container(w, &o, &at)));
+  TRY_GOTO(comm_broadcast(c, 0, &at, sizeof at));
+  TRY_GOTO(comm_agree_named(c, c->rank ? join_container(w, &at) : write_container(w, o)));
+  st_writer *last = o;
   o = NULL;
+  s = comm_agree(c, c->rank ? DKHO_OK : st_commit(last));
 done:
   st_abort(o);
   dataset_abort(w);

@@ -56,22 +56,28 @@ static dkho_status lock_output(dataset_writer *w) {
   return s;
 }
 
-dkho_status dataset_create(dataset_writer **out, const char *path, int force, const data_info *info) {
+dkho_status dataset_create_shared(dataset_writer **out, const char *path, int force, const data_info *info,
+                                  comm *ranks) {
   *out = NULL;
   file_out probe = {0};
-  TRY(file_open(&probe, path, force)); /* what cannot be written is known before the work, not after */
+  if (ranks->rank == 0) TRY(file_open(&probe, path, force)); /* what cannot be written is known before the work */
   file_abort(&probe);
   dataset_writer *w = mem_alloc(1, sizeof *w);
   if (!w) return DKHO_E_MEMORY;
   w->force = force;
+  w->ranks = ranks;
   dkho_status s = copy_info(w, info);
   if (s == DKHO_OK && !(w->path = arena_strdup(&w->mem, path))) s = DKHO_E_MEMORY;
-  if (s == DKHO_OK) s = lock_output(w);
+  if (s == DKHO_OK && ranks->rank == 0) s = lock_output(w);
   if (s == DKHO_OK)
     *out = w;
   else
     dataset_abort(w);
   return s;
+}
+
+dkho_status dataset_create(dataset_writer **out, const char *path, int force, const data_info *info) {
+  return dataset_create_shared(out, path, force, info, comm_serial());
 }
 
 void dataset_abort(dataset_writer *w) {
@@ -284,6 +290,27 @@ static dkho_status finite_block(const dataset_writer *w, const data_field *f, in
   return DKHO_OK;
 }
 
+/* The next samples are this rank's. */
+static dkho_status extend_runs(dataset_writer *w, int64_t count, int rank) {
+  if (w->runs == 0 || w->run[w->runs - 1].rank != rank) {
+    data_run *fresh = grow_in_arena(&w->mem, w->run, w->runs, sizeof *fresh);
+    if (!fresh) return DKHO_E_MEMORY;
+    w->run = fresh;
+    fresh[w->runs++] = (data_run){.first = w->total, .before = w->own, .rank = rank};
+  }
+  w->run[w->runs - 1].count += count;
+  if (rank == w->ranks->rank) w->own += count;
+  w->total += count;
+  return DKHO_OK;
+}
+
+dkho_status dataset_skip(dataset_writer *w, int64_t count, int rank) {
+  assert(w->spec.complexes == 1 && rank != w->ranks->rank);
+  if (!w->spooling) TRY(start(w));
+  w->spec.samples[0] += count;
+  return extend_runs(w, count, rank);
+}
+
 dkho_status dataset_append(dataset_writer *w, int ci, int64_t count, const void *const *block) {
   assert(ci >= 0 && ci < w->spec.complexes && count >= 0);
   if (!w->spooling) TRY(start(w));
@@ -297,8 +324,7 @@ dkho_status dataset_append(dataset_writer *w, int ci, int64_t count, const void 
   }
   TRY(check_known(w, ci, count, block));
   w->spec.samples[ci] += count;
-  w->total += count;
-  return DKHO_OK;
+  return extend_runs(w, count, w->ranks->rank);
 }
 
 static int ascending_samples(const void *a, const void *b) {

@@ -228,14 +228,14 @@ static dkho_status declare_contents(dataset_writer *w, const problem *p, const c
   return DKHO_OK;
 }
 
-/* The file as the first rank begins it. */
+/* The file as a rank begins it: what all samples share is put there by the first. */
 static dkho_status begin_file(dataset_writer *w, const problem *p, const cx *c, const problem_state *state) {
   TRY(declare_contents(w, p, c));
-  return put_statics(w, p, c, state);
+  return comm_world()->rank ? DKHO_OK : put_statics(w, p, c, state);
 }
 
 static dkho_status end_file(dataset_writer **w, const problem_request *r, const int64_t *size) {
-  TRY(dataset_split_random(*w, r->seed, size[DATA_TRAIN], size[DATA_VAL], size[DATA_TEST]));
+  TRY(comm_agree(comm_world(), dataset_split_random(*w, r->seed, size[DATA_TRAIN], size[DATA_VAL], size[DATA_TEST])));
   dataset_writer *done = *w;
   *w = NULL;
   return dataset_commit(done);
@@ -258,15 +258,15 @@ dkho_status problem_generate(const problem *p, const problem_request *r, const c
   problem_state *state = NULL;
   coarse *low = NULL;
   pool *threads = NULL;
-  dkho_status s = ranks->rank ? DKHO_OK : dataset_create(&w, path, r->force, &info);
+  dkho_status s = dataset_create_shared(&w, path, r->force, &info, ranks);
   if (s == DKHO_OK) s = p->build(&c, r->resolution);
   if (s == DKHO_OK) s = pool_create(&threads, r->threads);
   if (s == DKHO_OK) s = problem_prepare(&state, p, c, r->seed);
   if (s == DKHO_OK && r->coarse) s = coarse_create(&low, p, c, r->coarse, r->seed);
-  if (s == DKHO_OK && ranks->rank == 0) s = begin_file(w, low ? coarse_problem(low) : p, c, state);
+  if (s == DKHO_OK) s = begin_file(w, low ? coarse_problem(low) : p, c, state);
   TRY_GOTO(comm_agree(ranks, s));
   TRY_GOTO(problem_put_samples(w, p, low, c, state, r->seed, samples, threads));
-  s = comm_agree(ranks, ranks->rank ? DKHO_OK : end_file(&w, r, size));
+  s = end_file(&w, r, size);
 done:
   dataset_abort(w);
   coarse_free(low);

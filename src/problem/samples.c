@@ -1,5 +1,5 @@
 /* samples.c: drawing and solving the samples of any problem: in groups that one factor serves, or one by one. A sample that cannot be solved
- * is drawn again; the others do not notice. The ranks of a job take rounds of samples in turn; the first one puts them into the file. */
+ * is drawn again; the others do not notice. The ranks of a job take rounds of samples in turn, and each puts its own into the file. */
 #include "problem/problem_impl.h"
 
 #include "base/comm.h"
@@ -172,13 +172,8 @@ static dkho_status open_batch(batch *b, arena *mem, int width) {
   return DKHO_OK;
 }
 
-/* A round's arrays from the rank that made it to the first one. */
-static dkho_status move_round(batch *b, comm *c, int from) {
-  for (int j = 0; j < b->v.count; j++) {
-    size_t bytes = (size_t)b->samples * b->v.entries[j];
-    bytes *= b->v.field[j]->role == DATA_GLOBAL ? sizeof(double) : sizeof(float);
-    TRY(c->rank ? comm_send(c, 0, TAG, b->out[j], bytes) : comm_receive(c, from, TAG, b->out[j], bytes));
-  }
+/* What is to be said of a round, from the rank that made it to the first one. */
+static dkho_status move_redrawn(batch *b, comm *c, int from) {
   size_t bytes = (size_t)b->samples * sizeof *b->again;
   return c->rank ? comm_send(c, 0, TAG, b->again, bytes) : comm_receive(c, from, TAG, b->again, bytes);
 }
@@ -189,24 +184,39 @@ static void set_round(batch *b, int64_t first, int64_t length, int64_t samples) 
   b->samples = samples - b->first < length ? samples - b->first : length;
 }
 
-/* Rounds of `length` samples, as many at a time as there are ranks. */
+/* A round of this rank. */
+static dkho_status make_round(batch *b, dataset_writer *w, pool *threads) {
+  TRY(pool_run(threads, (size_t)((b->samples + b->per_task - 1) / b->per_task), make_task, b));
+  return b->samples ? dataset_append(w, 0, b->samples, (const void *const *)b->out) : DKHO_OK;
+}
+
+/* The first rank's report on the round of rank r. */
+static dkho_status report_round(batch *b, comm *c, int r) {
+  if (b->p->draw_one && r && b->samples && (c->rank == 0 || c->rank == r)) TRY(move_redrawn(b, c, r));
+  if (c->rank == 0) report_redrawn(b);
+  return DKHO_OK;
+}
+
+/* Rounds of `length` samples, as many at a time as there are ranks: every rank goes through all of them and makes its own. */
 static dkho_status run_rounds(batch *b, dataset_writer *w, int64_t samples, pool *threads) {
   comm *c = comm_world();
   int64_t share = (samples + c->size - 1) / c->size;
   int64_t length = share < ROUND ? (share + b->per_task - 1) / b->per_task * b->per_task : ROUND;
   for (int64_t at = 0; at < samples; at += c->size * length) {
-    report_progress("samples", (uint64_t)at, (uint64_t)samples, NULL);
-    set_round(b, at + c->rank * length, length, samples);
-    TRY(comm_agree(c, pool_run(threads, (size_t)((b->samples + b->per_task - 1) / b->per_task), make_task, b)));
     dkho_status s = DKHO_OK;
-    if (c->rank && b->samples) TRY(move_round(b, c, 0));
-    for (int r = 0; c->rank == 0 && r < c->size && at + r * length < samples; r++) {
+    report_progress("samples", (uint64_t)at, (uint64_t)samples, NULL);
+    for (int r = 0; s == DKHO_OK && r < c->size; r++) {
       set_round(b, at + r * length, length, samples);
-      if (r) TRY(move_round(b, c, r));
-      report_redrawn(b);
-      if (s == DKHO_OK) s = dataset_append(w, 0, b->samples, (const void *const *)b->out);
+      if (r == c->rank)
+        s = make_round(b, w, threads);
+      else if (b->samples)
+        s = dataset_skip(w, b->samples, r);
     }
-    TRY(comm_agree(c, s));
+    TRY(comm_agree_named(c, s));
+    for (int r = 0; r < c->size; r++) {
+      set_round(b, at + r * length, length, samples);
+      TRY(report_round(b, c, r));
+    }
   }
   report_progress("samples", (uint64_t)samples, (uint64_t)samples, NULL);
   return DKHO_OK;
