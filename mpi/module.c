@@ -1,16 +1,14 @@
 /* module.c: base/comm.h on MPI: libdkho-mpi.so, which the library loads when a launcher started the program. It sees nothing of the
  * library but the functions that comm_open hands over.
  *
- * MPI's errors are returned, not fatal. A wait polls, so that a rank that waits gives its core away where cores are few, and gives
- * up after DKHO_MPI_PATIENCE seconds (600) with a message that says for whom it waited. A process that has stopped or lost its machine is
- * noticed sooner: every rank tells the next one each second that it lives, and ends the job when it has heard nothing from the one before
- * for DKHO_MPI_SILENCE seconds (20; 0: never). That takes an MPI which threads may call at the same time; others go without. */
+ * MPI's errors are returned, not fatal. A wait polls, so that a rank that waits gives its core away where cores are few. It gives
+ * up, with a message that says for whom it waited, when all ranks have waited for each other for DKHO_MPI_PATIENCE seconds (600). Ranks that
+ * are lost, stopped or hang are found sooner: pulse.c. */
 #include "base/clock.h"
 #include "base/comm.h"
 
-#include <mpi.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include "pulse.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,23 +17,13 @@
 
 enum { SPINS = 4096 };
 
-/* The ring of signs of life, on a communicator of its own. */
-typedef struct pulse {
-  MPI_Comm at;
-  int rank, size;
-  double silence;
-  char before[128]; /* who is listened to: machine and process */
-  pthread_t thread;
-  _Atomic int leaving;
-} pulse;
-
 typedef struct mpi_comm {
   comm shared;
-  pulse *pulse; /* of the world only */
   const comm_host *host;
   comm_table table;
   MPI_Comm at;
-  int ends_mpi; /* MPI was initialised here */
+  int ends_mpi;   /* MPI was initialised here */
+  int ends_pulse; /* the world */
   double patience;
   char name[MPI_MAX_LIBRARY_VERSION_STRING];
 } mpi_comm;
@@ -54,28 +42,42 @@ static dkho_status mpi_failed(const mpi_comm *m, int code, const char *what, int
   return m->host->fail(DKHO_E_IO, "MPI: rank %d: %s rank %d: %s", m->shared.rank, what, peer, text);
 }
 
+static pulse *beating; /* of the world, also during the waits of its parts */
+
+static dkho_status gave_up(const mpi_comm *m, const char *what, int peer, double waited) {
+  if (peer < 0) return m->host->fail(DKHO_E_IO, "MPI: rank %d has waited %.0f s in a %s", m->shared.rank, waited, what);
+  return m->host->fail(DKHO_E_IO, "MPI: rank %d has waited %.0f s: %s rank %d", m->shared.rank, waited, what, peer);
+}
+
+/* A wait that is not short lets others run. */
+static dkho_status wait_long(mpi_comm *m, MPI_Request *r, const char *what, int peer, MPI_Status *status) {
+  double began = clock_now();
+  for (unsigned turn = 1;; turn++) {
+    int done, code;
+    sched_yield();
+    if ((code = MPI_Test(r, &done, status))) return mpi_failed(m, code, what, peer);
+    if (done) return DKHO_OK;
+    pulse_watch(beating, COMM_ALIVE);
+    if (turn % 64 == 0 && pulse_in_vain(beating, clock_now() - began, m->patience))
+      return gave_up(m, what, peer, clock_now() - began);
+  }
+}
+
 /* Polls: busily for some microseconds, then letting others run. */
 static dkho_status wait_for(mpi_comm *m, MPI_Request *r, const char *what, int peer, size_t *bytes) {
-  double until = 0;
-  for (unsigned turn = 0;; turn++) {
-    int done, count, code;
-    MPI_Status status;
+  dkho_status s = DKHO_OK;
+  MPI_Status status;
+  int done = 0, count, code;
+  for (int turn = 0; turn < SPINS && !done; turn++)
     if ((code = MPI_Test(r, &done, &status))) return mpi_failed(m, code, what, peer);
-    if (done) {
-      MPI_Get_count(&status, MPI_BYTE, &count);
-      if (bytes) *bytes = (size_t)count;
-      return DKHO_OK;
-    }
-    if (turn < SPINS) continue;
-    sched_yield();
-    if (turn % SPINS) continue;
-    if (until == 0) until = clock_now() + m->patience;
-    if (clock_now() < until) continue;
-    if (peer < 0)
-      return m->host->fail(DKHO_E_IO, "MPI: rank %d has waited %.0f s in a %s", m->shared.rank, m->patience, what);
-    return m->host->fail(DKHO_E_IO, "MPI: rank %d has waited %.0f s: %s rank %d", m->shared.rank, m->patience, what,
-                         peer);
+  if (!done) {
+    pulse_wait(beating, 1);
+    s = wait_long(m, r, what, peer, &status);
+    pulse_wait(beating, 0);
   }
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  if (s == DKHO_OK && bytes) *bytes = (size_t)count;
+  return s;
 }
 
 static dkho_status mpi_post_send(comm *c, int to, int tag, const void *data, size_t bytes, comm_request *r) {
@@ -121,78 +123,14 @@ static dkho_status mpi_barrier(comm *c) {
   return code ? mpi_failed(of(c), code, "barrier", -1) : wait_for(of(c), &request, "barrier", -1, NULL);
 }
 
-/* ---- signs of life ---- */
-
-static void say_lost(const pulse *p, double silent) {
-  fprintf(stderr, "dkho: rank %d (%s) has given no sign of life for %.0f s; rank %d ends the job\n",
-          (p->rank + p->size - 1) % p->size, p->before, silent, p->rank);
-  fflush(stderr);
-}
-
-static void *pulse_main(void *arg) {
-  pulse *p = arg;
-  int before = (p->rank + p->size - 1) % p->size, next = (p->rank + 1) % p->size;
-  char beat = 0, heard = 0;
-  MPI_Request out = MPI_REQUEST_NULL, in;
-  double last = clock_now(), sent = 0;
-  MPI_Irecv(&heard, 1, MPI_BYTE, before, 0, p->at, &in);
-  for (int done, own = 0, other = 0; !(own && other);) {
-    double now = clock_now();
-    MPI_Test(&in, &done, MPI_STATUS_IGNORE);
-    if (done && !other) {
-      last = now;
-      other = heard; /* 1: its last word */
-      if (!other) MPI_Irecv(&heard, 1, MPI_BYTE, before, 0, p->at, &in);
-    }
-    MPI_Test(&out, &done, MPI_STATUS_IGNORE);
-    if (done && !own && (now - sent >= 1 || atomic_load(&p->leaving))) {
-      own = beat = (char)atomic_load(&p->leaving);
-      sent = now;
-      MPI_Isend(&beat, 1, MPI_BYTE, next, 0, p->at, &out);
-    }
-    if (!other && now - last > p->silence) {
-      say_lost(p, now - last);
-      MPI_Abort(p->at, 1);
-    }
-    if (!(own && other)) usleep(own ? 2000 : 50000);
-  }
-  MPI_Wait(&out, MPI_STATUS_IGNORE);
-  return NULL;
-}
-
-/* Nothing where it is not wanted or not possible. */
-static void pulse_start(mpi_comm *m, int level) {
-  const char *text = getenv("DKHO_MPI_SILENCE");
-  double silence = text ? atof(text) : 20;
-  char host[96] = "", own[128];
-  if (m->shared.size == 1 || silence <= 0 || level < MPI_THREAD_MULTIPLE) return;
-  pulse *p = m->host->alloc(1, sizeof *p);
-  if (!p) return;
-  gethostname(host, sizeof host - 1);
-  snprintf(own, sizeof own, "%.90s, process %ld", host, (long)getpid());
-  MPI_Comm_dup(m->at, &p->at);
-  p->rank = m->shared.rank, p->size = m->shared.size, p->silence = silence;
-  MPI_Sendrecv(own, sizeof own, MPI_BYTE, (p->rank + 1) % p->size, 1, p->before, sizeof p->before, MPI_BYTE,
-               (p->rank + p->size - 1) % p->size, 1, p->at, MPI_STATUS_IGNORE);
-  if (pthread_create(&p->thread, NULL, pulse_main, p) == 0)
-    m->pulse = p;
-  else
-    m->host->release(p);
-}
-
-static void pulse_stop(mpi_comm *m) {
-  if (!m->pulse) return;
-  atomic_store(&m->pulse->leaving, 1);
-  pthread_join(m->pulse->thread, NULL);
-  MPI_Comm_free(&m->pulse->at);
-  m->host->release(m->pulse);
-}
-
 static void mpi_free(comm *c) {
   mpi_comm *m = of(c);
   int over;
   MPI_Finalized(&over);
-  if (!over) pulse_stop(m);
+  if (!over && m->ends_pulse) {
+    pulse_stop(beating, m->host);
+    beating = NULL;
+  }
   if (!over) MPI_Comm_free(&m->at);
   if (!over && m->ends_mpi) MPI_Finalize();
   m->host->release(m);
@@ -204,6 +142,11 @@ static void mpi_abort(comm *c, const char *text) {
   fprintf(stderr, "dkho: rank %d of %d (%s, process %ld): %s\n", c->rank, c->size, host, (long)getpid(), text);
   fflush(stderr);
   MPI_Abort(of(c)->at, 1);
+}
+
+static void mpi_watch(comm *c, comm_watching how) {
+  (void)c;
+  pulse_watch(beating, how);
 }
 
 static dkho_status mpi_split(comm *c, int group, int order, comm **out);
@@ -223,8 +166,8 @@ static dkho_status wrap(const comm_host *host, MPI_Comm at, comm **out) {
   m->patience = patience && atof(patience) > 0 ? atof(patience) : 600;
   MPI_Get_library_version(m->name, &length);
   m->name[strcspn(m->name, ",\n")] = 0;
-  m->table = (comm_table){m->name,     mpi_post_send, mpi_post_receive, mpi_wait, mpi_broadcast,
-                          mpi_barrier, mpi_split,     mpi_free,         mpi_abort};
+  m->table = (comm_table){m->name,     mpi_post_send, mpi_post_receive, mpi_wait,  mpi_broadcast,
+                          mpi_barrier, mpi_split,     mpi_free,         mpi_abort, mpi_watch};
   m->shared.table = &m->table;
   MPI_Comm_rank(at, &m->shared.rank);
   MPI_Comm_size(at, &m->shared.size);
@@ -265,6 +208,7 @@ __attribute__((visibility("default"))) dkho_status dkho_mpi_open(const comm_host
   dkho_status s = wrap(host, at, out);
   if (s != DKHO_OK) return s;
   of(*out)->ends_mpi = !running;
-  pulse_start(of(*out), level);
+  beating = pulse_start(host, at, level == MPI_THREAD_MULTIPLE, of(*out)->patience);
+  of(*out)->ends_pulse = 1;
   return DKHO_OK;
 }

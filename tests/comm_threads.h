@@ -144,9 +144,9 @@ static void threads_free(comm *c) {
 }
 
 static comm *threads_make(hub *h, int rank, int size) {
-  static const comm_table table = {"threads",     threads_post_send, threads_post_receive,
-                                   threads_wait,  threads_broadcast, threads_barrier,
-                                   threads_split, threads_free,      NULL};
+  static const comm_table table = {
+      "threads",       threads_post_send, threads_post_receive, threads_wait, threads_broadcast,
+      threads_barrier, threads_split,     threads_free,         NULL,         NULL};
   thread_comm *c = calloc(1, sizeof *c);
   c->shared = (comm){.table = &table, .rank = rank, .size = size};
   c->h = h;

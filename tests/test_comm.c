@@ -152,9 +152,28 @@ static void test_large(void **state) {
   on_ranks(large);
 }
 
+/* Two ranks wait for messages that nobody sends: given up when both have waited for DKHO_MPI_PATIENCE. Then they are sent, so that none is
+ * left under way; whoever was to give up later receives. */
+static dkho_status wait_in_vain(comm *c, void *ctx) {
+  static int got;
+  comm *part;
+  double failures;
+  (void)ctx;
+  if (c->size != 2 || !getenv("DKHO_MPI_PATIENCE")) return DKHO_OK;
+  TRY(comm_split(c, 0, c->rank, &part));
+  dkho_status s = comm_receive(part, 1 - c->rank, 9, &got, sizeof got);
+  failures = s != DKHO_OK;
+  RANK_HOLDS(c, s == DKHO_OK || (s == DKHO_E_IO && strstr(fail_text(), "has waited")));
+  TRY(comm_send(part, 1 - c->rank, 9, &(int){7}, sizeof got));
+  comm_free(part);
+  TRY(comm_sum(c, &failures, 1));
+  RANK_HOLDS(c, failures >= 1);
+  return DKHO_OK;
+}
+
 /* The same on the ranks of a launcher. */
 static int run_launched(void) {
-  dkho_status (*const list[])(comm *, void *) = {exchange, collect, agree, split, large};
+  dkho_status (*const list[])(comm *, void *) = {exchange, collect, agree, split, large, wait_in_vain};
   dkho_status s = comm_start(1);
   for (size_t i = 0; s == DKHO_OK && i < sizeof list / sizeof *list; i++) s = list[i](comm_world(), NULL);
   if (s == DKHO_OK && comm_world()->rank == 0)

@@ -1,5 +1,6 @@
 /* data.c: data sets of the public header. */
 #include "api/api.h"
+#include "base/comm.h"
 #include "data/check.h"
 #include "data/import.h"
 #include "problem/problem.h"
@@ -17,7 +18,10 @@ dkho_status dkho_dataset_generate(const char *name, const char *path, const dkho
   if (o)
     r = (problem_request){o->resolution ? o->resolution : "main", o->coarse, o->samples, o->seed, o->threads, o->force};
   TRY(problem_find_law(p, o ? o->law : NULL, &p));
-  return problem_generate(p, &r, path);
+  comm_watch(COMM_ENTER);
+  dkho_status s = problem_generate(p, &r, path);
+  comm_watch(COMM_LEAVE);
+  return s;
 }
 
 /* The bases of an imported complex in the unit metric: those in its file if they reach far enough, else found once. */

@@ -38,21 +38,25 @@ dkho_status dkho_evaluate(const char *run, const char *data, const char *split, 
   rank_groups in = {0};
   json_t *result = NULL;
   *json = NULL;
+  comm_watch(COMM_ENTER);
   dkho_status s = form_groups(&in);
   r.share = groups_share(&in);
   if (s == DKHO_OK) s = comm_agree(comm_world(), opened_model(&r, run, data, threads));
   if (s == DKHO_OK) s = evaluate_split(&r, in.samples, run, split, &result);
   opened_close(&r);
   groups_free(&in);
+  comm_watch(COMM_LEAVE);
   return s == DKHO_OK ? api_json(result, json) : s;
 }
 
 dkho_status dkho_compatibility(const char *lower, const char *upper, const char *data, const char *split, int threads,
                                double *out) {
   rank_groups in = {0};
+  comm_watch(COMM_ENTER);
   dkho_status s = form_groups(&in);
   if (s == DKHO_OK) s = opened_compatibility(lower, upper, data, split, threads, groups_share(&in), out);
   groups_free(&in);
+  comm_watch(COMM_LEAVE);
   return s;
 }
 

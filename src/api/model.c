@@ -398,6 +398,7 @@ dkho_status dkho_predict_file(dkho_model *m, const char *data, const char *split
   evaluator *j = NULL;
   pool *p = NULL;
   dkho_status s;
+  comm_watch(COMM_ENTER);
   TRY_GOTO(api_model_divide(m, &in));
   TRY_GOTO(api_agreed(&in, choose_data(&c, m, data, split, path, limit)));
   TRY_GOTO(api_agreed(&in, pool_create(&p, threads)));
@@ -411,5 +412,6 @@ done:
   mem_free(c.all);
   dataset_free(c.d);
   api_model_unite(m, &in);
+  comm_watch(COMM_LEAVE);
   return s;
 }

@@ -347,10 +347,12 @@ static dkho_status run_request(request *r, const char *const *inputs) {
 dkho_status dkho_predict_arrays(dkho_model *m, const char *const *inputs, const char *path, int force, int threads,
                                 int64_t *samples) {
   request r = {.m = m, .path = path, .force = force, .threads = threads, .file = {.fd = -1}};
+  comm_watch(COMM_ENTER);
   dkho_status s = run_request(&r, inputs);
   if (s != DKHO_OK) drop_output(&r);
   if (samples) *samples = r.samples;
   request_close(&r);
   api_model_unite(m, &r.in);
+  comm_watch(COMM_LEAVE);
   return s;
 }

@@ -117,7 +117,9 @@ dkho_status dkho_bench_ranks(const char *name, const char *resolution, int threa
   json_t *object = NULL;
   ranks_report found;
   *json = NULL;
+  comm_watch(COMM_ENTER);
   dkho_status s = bench_ranks(name, resolution, threads, seconds, &found);
+  comm_watch(COMM_LEAVE);
   if (s == DKHO_OK) s = ranks_json(&found, &object);
   return hand_over(s, object, json);
 }

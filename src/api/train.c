@@ -51,12 +51,14 @@ dkho_status dkho_train(const char *data, const char *run, const dkho_train_optio
   train_host host = host_of(o);
   dataset *d = NULL;
   run_config cfg = {0};
+  comm_watch(COMM_ENTER);
   dkho_status s = dataset_open(&d, data);
   if (s == DKHO_OK) s = config_resolve(&cfg, d, data, o);
   if (s == DKHO_OK) s = groups_wanted(&host.parts);
   s = comm_agree(comm_world(), s);
   if (s == DKHO_OK) s = fit_time(&cfg, d, o);
   if (s == DKHO_OK) s = train_start(d, &cfg, run, &host);
+  comm_watch(COMM_LEAVE);
   config_free(&cfg);
   dataset_free(d);
   return s;
@@ -69,11 +71,13 @@ dkho_status dkho_train_resume(const char *run, const char *data, const dkho_trai
   if (strlen(run) > PATH_LIMIT - 64) return fail(DKHO_E_INPUT, "the name of the run directory is too long");
   snprintf(path, sizeof path, "%s/config.json", run); /* a model file has none */
   if (!file_exists(path)) return fail(DKHO_E_IO, "%s: no run to go on with: there is no %s", run, path);
+  comm_watch(COMM_ENTER);
   dkho_status s = opened_config(&r, run, data);
   if (s == DKHO_OK) s = groups_wanted(&host.parts);
   s = comm_agree(comm_world(), s);
   snprintf(path, sizeof path, "%s/result.json", run);
   if (s == DKHO_OK && !file_exists(path)) s = train_resume(r.d, &r.cfg, run, &host);
+  comm_watch(COMM_LEAVE);
   opened_close(&r);
   return s;
 }

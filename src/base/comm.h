@@ -21,6 +21,9 @@ typedef struct comm_request {
   int active;
 } comm_request;
 
+/* What the process tells those who look whether it hangs. */
+typedef enum { COMM_LEAVE, COMM_ENTER, COMM_ALIVE } comm_watching;
+
 typedef struct comm_table {
   const char *name; /* "serial", or the MPI library */
   dkho_status (*post_send)(comm *c, int to, int tag, const void *data, size_t bytes, comm_request *r);
@@ -31,6 +34,7 @@ typedef struct comm_table {
   dkho_status (*split)(comm *c, int group, int order, comm **out);
   void (*free)(comm *c);
   void (*abort)(comm *c, const char *text);
+  void (*watch)(comm *c, comm_watching how);
 } comm_table;
 
 /* What this rank has sent since the comm was made, a broadcast being one message of each rank, and the seconds it has spent in waits,
@@ -85,6 +89,9 @@ dkho_status comm_start(int wanted);
 dkho_status comm_use(const void *handle, size_t size, const char *library);
 /* Leaves the other ranks; the world is serial again. Where a message failed it aborts the job instead, with this thread's error. */
 void comm_stop(void);
+/* Between COMM_ENTER and COMM_LEAVE, which may be nested, a process of a job that neither computes nor moves blocks of files is taken to hang
+ * (mpi/pulse.c). COMM_ALIVE says that it does not, after a call that takes long without doing either. */
+void comm_watch(comm_watching how);
 /* Tests: another world for this thread (borrowed; NULL: none of its own). Returns the one before. */
 comm *comm_set_world(comm *c);
 

@@ -89,6 +89,10 @@ dkho_status comm_use(const void *handle, size_t size, const char *library) {
   return open_module(handle, size, library);
 }
 
+void comm_watch(comm_watching how) {
+  if (opened && opened->table->watch) opened->table->watch(opened, how);
+}
+
 void comm_stop(void) {
   if (opened && opened->broken) comm_abort(opened, fail_text());
   if (world == opened) world = NULL;

@@ -1,5 +1,6 @@
 /* file.c: atomic replacement and read-only maps. */
 #include "base/file.h"
+#include "base/comm.h"
 #include "base/limit.h"
 #include "base/mem.h"
 #include "base/temp.h"
@@ -236,8 +237,22 @@ static int sync_fd(int fd) {
   return !failed || errno == EINVAL || errno == EROFS ? 0 : -1;
 }
 
+/* A large file, as one of several processes: piece by piece, so that those who look whether this one hangs see it go on. */
+static int sync_pieces(int fd) {
+  const off_t piece = 64 << 20;
+  const unsigned how = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  struct stat st;
+  if (comm_world()->size == 1 || fstat(fd, &st) != 0) return 0;
+  for (off_t at = 0; at < st.st_size && st.st_size > piece; at += piece) {
+    if (sync_file_range(fd, at, piece, how) != 0) return errno == EIO || errno == ENOSPC || errno == EDQUOT ? -1 : 0;
+    comm_watch(COMM_ALIVE);
+  }
+  return 0;
+}
+
 dkho_status file_sync(file_out *f) {
   TRY(flush(f));
+  if (sync_pieces(f->fd) != 0) return fail_io("sync", f->path);
   return sync_fd(f->fd) == 0 ? DKHO_OK : fail_io("sync", f->path);
 }
 
