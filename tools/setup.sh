@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building, testing or benchmarking needs and that are missing. Says what it does,
-# asks nothing (but sudo may), works as root or with sudo. Usage: tools/setup.sh [build] [lint] [compare] [oracle] [fuzz] [hard] [arm] [mpi]
+# asks nothing (but sudo may), works as root or with sudo. Usage: tools/setup.sh [build] [lint] [compare] [oracle] [fuzz] [hard] [arm] [mpi] [mpich]
 set -euo pipefail
 build="gcc make cmake ninja-build pkg-config libopenblas-dev liblapack-dev libsuitesparse-dev libsuperlu-dev libarpack2-dev libqhull-dev libmetis-dev
        librandom123-dev libjansson-dev libcairo2-dev libcmocka-dev zlib1g-dev fonts-dejavu-core"
 mpi="libopenmpi-dev openmpi-bin"
+mpich="libmpich-dev mpich"
 lint="clang-format clang-tidy"
 fuzz="clang libclang-rt-14-dev"
 hard="valgrind lcov"
@@ -16,8 +17,8 @@ oracle="python3 python3-numpy python3-scipy python3-torch python3-meshio python3
 wanted=""
 for group in "${@:-build}"; do
   case $group in
-    build|lint|fuzz|hard|compare|oracle|arm|mpi) wanted+=" ${!group}" ;;
-    *) echo "setup: unknown group '$group' (build, lint, fuzz, hard, compare, oracle, arm, mpi)" >&2; exit 2 ;;
+    build|lint|fuzz|hard|compare|oracle|arm|mpi|mpich) wanted+=" ${!group}" ;;
+    *) echo "setup: unknown group '$group' (build, lint, fuzz, hard, compare, oracle, arm, mpi, mpich)" >&2; exit 2 ;;
   esac
 done
 missing=""
