@@ -43,11 +43,13 @@ static void print_scaling(const json_t *d) {
   double first = number_of(json_array_get(rows, 0), "train_us_per_simplex");
   size_t i;
   json_t *r;
-  printf("%10s %12s %16s %8s %16s %9s\n", "simplices", "ms/sample", "us per simplex", "ratio", "processor us", "MB");
+  printf("%10s %12s %16s %8s %16s %9s %9s\n", "simplices", "ms/sample", "us per simplex", "ratio", "processor us", "MB",
+         "MB held");
   json_array_foreach(rows, i, r) {
     double each = number_of(r, "train_us_per_simplex");
-    printf("%10.0f %12.2f %16.4f %8.3f %16.4f %9.0f\n", number_of(r, "simplices"), number_of(r, "train_ms"), each,
-           each / first, number_of(r, "processor_us_per_simplex"), 1e-6 * number_of(r, "train_bytes"));
+    printf("%10.0f %12.2f %16.4f %8.3f %16.4f %9.0f %9.0f\n", number_of(r, "simplices"), number_of(r, "train_ms"), each,
+           each / first, number_of(r, "processor_us_per_simplex"), 1e-6 * number_of(r, "train_bytes"),
+           1e-6 * number_of(r, "held_bytes"));
   }
 }
 

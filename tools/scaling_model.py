@@ -67,12 +67,12 @@ def gigabytes(x):
 
 def measured(results):
     """Every measured run beside the model."""
-    out = ["| mesh, run | model | shared | batch | one rank, ms | two ranks, ms | speed-up | model, ms | error | waiting |", "|" + "---|" * 10]
+    out = ["| mesh, run | model | shared | batch | one rank, ms | two ranks, ms | speed-up | model, ms | error | communication |", "|" + "---|" * 10]
     for i, found in enumerate(results.files["ranks"]["bench"], 1):
         for r in found["rows"]:
             for way in ("samples", "parts"):
                 m = r[way]
-                out.append(f"| Darcy, {i} | {r.get('model', 'dkho')}, {r['size']} | {way} | {m['batch']} | {m['alone_ms']:.1f} | {m['together_ms']:.1f} | {m['speedup']:.2f} | "
+                out.append(f"| Darcy, {i} | {r['model']}, {r['size']} | {way} | {m['batch']} | {m['alone_ms']:.1f} | {m['together_ms']:.1f} | {m['speedup']:.2f} | "
                            f"{m['predicted_ms']:.1f} | {100 * (m['predicted_ms'] / m['together_ms'] - 1):+.1f} % | {100 * m['communication']:.1f} % |")
     model, large = Machine(results.files["ranks"]), results.files["ranks"]["large"]
     for n, ms in [(large["torus"]["simplices"], m) for m in large["torus"]["ms"]] + [(large["simplices"], large["ms"])]:

@@ -36,12 +36,12 @@ void bench_report_free(bench_report *r); /* zero is fine */
 /* Steps on meshes of growing size. */
 enum { BENCH_STAGES = 6 };
 typedef struct scaling_row {
-  int64_t simplices, train_bytes;
+  int64_t simplices, batch, train_bytes, held_bytes; /* held: beside training, by complex and descriptors */
   /* per sample, the last three per simplex too: medians, the best turn, and processor time of all threads */
   double train_ms, train_us, train_best_us, processor_us;
 } scaling_row;
 typedef struct scaling_report {
-  int threads, batch, turns;
+  int threads, turns;
   scaling_row row[BENCH_STAGES];
 } scaling_report;
 /* Training steps of one size of DKHO on the ranks of this job. Seconds, medians of turns. */

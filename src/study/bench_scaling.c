@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 enum { STAGES = BENCH_STAGES, SAMPLES = 4, TURNS_MAX = 100 };
-static const int64_t least = 1000, most = 10000000; /* simplices */
+static const int64_t least = 1000, large = 2000000,
+                     most = 10000000; /* simplices; large: steps of fewer samples will do */
 
 typedef struct stage {
   const problem *p;
@@ -23,8 +24,8 @@ typedef struct stage {
   dataset *d;
   run_config cfg;
   neural_operator *o;
-  int64_t simplices;
-  size_t bytes;
+  int64_t wanted, simplices;
+  size_t held, bytes;                    /* by complex and descriptors, and in training */
   double ms[TURNS_MAX], work[TURNS_MAX]; /* per sample: time, and processor time of all threads */
 } stage;
 
@@ -101,15 +102,21 @@ static dkho_status make_data(dataset **out, const problem *p, const cx *c) {
   return s;
 }
 
-static dkho_status stage_open(stage *s, const char *size, int64_t simplices) {
+static dkho_status stage_open(stage *s, const char *size) {
   dkho_train_options options;
   dkho_train_defaults(&options);
   if (size) options.size = size;
-  TRY(s->p->scaled(&s->c, simplices));
+  size_t before = mem_live_bytes();
+  TRY(s->p->scaled(&s->c, s->wanted));
+  s->simplices = 0;
   for (int k = 0; k <= s->c->dim; k++) s->simplices += s->c->n[k];
   TRY(make_data(&s->d, s->p, s->c));
+  cx_free(s->c); /* the data set has its own */
+  s->c = NULL;
   TRY(config_resolve(&s->cfg, s->d, "", &options));
-  return operator_create(&s->o, s->d, &s->cfg.request);
+  TRY(operator_create(&s->o, s->d, &s->cfg.request));
+  s->held = mem_live_bytes() - before;
+  return DKHO_OK;
 }
 
 static void stage_close(stage *s) {
@@ -117,23 +124,29 @@ static void stage_close(stage *s) {
   config_free(&s->cfg);
   dataset_free(s->d);
   cx_free(s->c);
+  s->o = NULL, s->cfg = (run_config){0}, s->d = NULL, s->c = NULL;
+}
+
+static int64_t batch_of(const stage *s) {
+  return s->simplices > large ? SAMPLES : MEASURE_BATCH;
 }
 
 /* Buffers live for one turn only, so that memory is that of the largest size and not of all together. The first call, which
  * makes the pages real, does not count. */
 static dkho_status stage_turn(stage *s, int turn, int threads) {
   measured u;
+  int64_t batch = batch_of(s);
   TRY(measure_open(&u, s->d, s->o, threads, 0));
   dkho_status st = measure_train(&u, pool_width(u.p) > 1 ? pool_width(u.p) : 1);
   double spent = 0, work = measure_processor();
   int calls = 0;
   for (; st == DKHO_OK && (calls == 0 || spent < 0.2); calls++) {
     double start = measure_clock();
-    st = measure_train(&u, MEASURE_BATCH);
+    st = measure_train(&u, batch);
     spent += measure_clock() - start;
   }
-  s->ms[turn] = 1e3 * spent / (calls * MEASURE_BATCH);
-  s->work[turn] = 1e3 * (measure_processor() - work) / (calls * MEASURE_BATCH);
+  s->ms[turn] = 1e3 * spent / (double)(calls * batch);
+  s->work[turn] = 1e3 * (measure_processor() - work) / (double)(calls * batch);
   s->bytes = u.train_bytes;
   measure_close(&u);
   return st;
@@ -167,18 +180,22 @@ static dkho_status draw_scaling(const char *path, int force, const char *name, c
 static void fill_row(scaling_row *row, stage *s, int turns) {
   double each = 1e3 / (double)s->simplices; /* µs per simplex of a millisecond */
   row->simplices = s->simplices;
-  row->train_bytes = (int64_t)s->bytes;
+  row->batch = batch_of(s);
+  row->train_bytes = (int64_t)s->bytes, row->held_bytes = (int64_t)s->held;
   row->train_ms = measure_median(s->ms, turns); /* sorts: the best comes first */
   row->train_us = row->train_ms * each;
   row->train_best_us = s->ms[0] * each;
   row->processor_us = measure_median(s->work, turns) * each;
 }
 
-static dkho_status measure_stages(stage *s, int stages, int turns, int threads) {
+/* In a single turn a mesh is there for its own measurement only. */
+static dkho_status measure_stages(stage *s, int stages, const char *size, int turns, int threads) {
   for (int t = 0; t < turns; t++)
     for (int i = 0; i < stages; i++) {
       report_progress("measuring", (uint64_t)(t * stages + i), (uint64_t)(turns * stages), s->p->name);
+      if (!s[i].o) TRY(stage_open(&s[i], size));
       TRY(stage_turn(&s[i], t, threads));
+      if (turns == 1) stage_close(&s[i]);
     }
   return DKHO_OK;
 }
@@ -207,11 +224,12 @@ dkho_status bench_scaling(const char *size, int64_t largest, int turns, int thre
   double smallest = fmax((double)largest / 100, (double)least), ratio = (double)largest / smallest;
   for (int i = 0; st == DKHO_OK && i < STAGES; i++) {
     s[i].p = p;
+    s[i].wanted = (int64_t)(smallest * pow(ratio, (double)i / (STAGES - 1)));
     report_progress("preparing", (uint64_t)i, STAGES, p->name);
-    st = stage_open(&s[i], size, (int64_t)(smallest * pow(ratio, (double)i / (STAGES - 1))));
+    if (turns > 1) st = stage_open(&s[i], size);
   }
-  if (st == DKHO_OK) st = measure_stages(s, STAGES, turns, threads);
-  *out = (scaling_report){.threads = threads, .batch = MEASURE_BATCH, .turns = turns};
+  if (st == DKHO_OK) st = measure_stages(s, STAGES, size, turns, threads);
+  *out = (scaling_report){.threads = threads, .turns = turns};
   for (int i = 0; st == DKHO_OK && i < STAGES; i++) fill_row(&out->row[i], &s[i], turns);
   if (st == DKHO_OK && figure) st = draw_scaling(figure, force, p->name, out);
   for (int i = 0; i < STAGES; i++) stage_close(&s[i]);

@@ -2,6 +2,7 @@
 #include "study/study_json.h"
 
 #include "run/result_json.h"
+#include "version.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -83,20 +84,23 @@ static json_t *bench_row_json(const bench_row *r) {
 dkho_status bench_json(const bench_report *r, json_t **out) {
   json_t *rows = json_array();
   for (int i = 0; i < r->count; i++) json_array_append_new(rows, bench_row_json(&r->row[i]));
-  return hand_out(json_pack("{s:s, s:s, s:o}", "version", dkho_version(), "isa", r->isa, "rows", rows), out);
+  return hand_out(
+      json_pack("{s:s, s:s, s:s, s:o}", "version", dkho_version(), "commit", DKHO_COMMIT, "isa", r->isa, "rows", rows),
+      out);
 }
 
 dkho_status scaling_json(const scaling_report *r, json_t **out) {
   json_t *rows = json_array();
   for (int i = 0; i < BENCH_STAGES; i++) {
     const scaling_row *s = &r->row[i];
-    json_array_append_new(rows, json_pack("{s:I, s:f, s:f, s:f, s:f, s:I}", "simplices", (json_int_t)s->simplices,
-                                          "train_ms", s->train_ms, "train_us_per_simplex", s->train_us,
-                                          "train_best_us_per_simplex", s->train_best_us, "processor_us_per_simplex",
-                                          s->processor_us, "train_bytes", (json_int_t)s->train_bytes));
+    json_array_append_new(rows, json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I}", "simplices",
+                                          (json_int_t)s->simplices, "batch", (json_int_t)s->batch, "train_ms",
+                                          s->train_ms, "train_us_per_simplex", s->train_us, "train_best_us_per_simplex",
+                                          s->train_best_us, "processor_us_per_simplex", s->processor_us, "train_bytes",
+                                          (json_int_t)s->train_bytes, "held_bytes", (json_int_t)s->held_bytes));
   }
-  return hand_out(json_pack("{s:s, s:i, s:i, s:i, s:o}", "version", dkho_version(), "threads", r->threads, "batch",
-                            r->batch, "turns", r->turns, "rows", rows),
+  return hand_out(json_pack("{s:s, s:s, s:i, s:i, s:o}", "version", dkho_version(), "commit", DKHO_COMMIT, "threads",
+                            r->threads, "turns", r->turns, "rows", rows),
                   out);
 }
 
@@ -120,9 +124,10 @@ dkho_status ranks_json(const ranks_report *r, json_t **out) {
                                     w->gflops, "samples", ranks_measured_json(&w->way[RANKS_SAMPLES]), "parts",
                                     ranks_measured_json(&w->way[RANKS_PARTS])));
   }
-  return hand_out(json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:o}", "version", dkho_version(), "isa",
-                            r->isa, "library", r->library, "problem", r->problem, "ranks", r->ranks, "threads",
-                            r->threads, "latency_us", 1e6 * r->latency, "bandwidth_gb_s", 1e-9 / r->per_byte,
-                            "adding_gb_s", 1e-9 / r->add_per_byte, "peak_gflops", r->peak_gflops, "rows", rows),
+  return hand_out(json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:o}", "version", dkho_version(),
+                            "commit", DKHO_COMMIT, "isa", r->isa, "library", r->library, "problem", r->problem, "ranks",
+                            r->ranks, "threads", r->threads, "latency_us", 1e6 * r->latency, "bandwidth_gb_s",
+                            1e-9 / r->per_byte, "adding_gb_s", 1e-9 / r->add_per_byte, "peak_gflops", r->peak_gflops,
+                            "rows", rows),
                   out);
 }
