@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SPINS = 4096 };
+enum { SPINS = 4096, YIELDS = 64 };
 
 typedef struct mpi_comm {
   comm shared;
@@ -49,12 +49,15 @@ static dkho_status gave_up(const mpi_comm *m, const char *what, int peer, double
   return m->host->fail(DKHO_E_IO, "MPI: rank %d has waited %.0f s: %s rank %d", m->shared.rank, waited, what, peer);
 }
 
-/* A wait that is not short lets others run. */
+/* A wait that is not short lets others run. It sleeps after some turns: Linux may hold one who yields again and again back for seconds. */
 static dkho_status wait_long(mpi_comm *m, MPI_Request *r, const char *what, int peer, MPI_Status *status) {
   double began = clock_now();
   for (unsigned turn = 1;; turn++) {
     int done, code;
-    sched_yield();
+    if (turn < YIELDS)
+      sched_yield();
+    else
+      usleep(20);
     if ((code = MPI_Test(r, &done, status))) return mpi_failed(m, code, what, peer);
     if (done) return DKHO_OK;
     pulse_watch(beating, COMM_ALIVE);

@@ -12,7 +12,7 @@ options=(--data data.st --target 1 --h 6 --c 2 --layers 2 --substeps 1 --epochs 
 "$dkho" train "${options[@]}" -o one >/dev/null
 ranks_of() { pgrep -f "^$dkho .*-o $work/$1" || true; }
 # the silence of the tests, but once the default
-silent() { if [ "$1" = 5 ]; then unset DKHO_MPI_SILENCE; else export DKHO_MPI_SILENCE=5; fi; }
+silent() { if [ "$1" = 5 ]; then unset DKHO_MPI_SILENCE; else export DKHO_MPI_SILENCE=8; fi; }
 kinds=(KILL STOP HANG KILL HANG STOP)
 for turn in $(seq "${LOST:-5}"); do
   rm -rf run go
