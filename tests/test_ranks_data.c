@@ -46,10 +46,10 @@ static void make_whole(const char *problem) {
   FINE(dkho_dataset_generate(problem, whole, &o));
 }
 
-/* Problems whose samples come in groups and one by one, with globals and without. */
+/* Problems whose samples come in groups and one by one, with globals and without, with known values and periods. */
 static void test_same_file(void **state) {
   (void)state;
-  static const char *const problems[] = {"darcy", "reaction", "cavity", "wells"};
+  static const char *const problems[] = {"darcy", "reaction", "cavity", "wells", "flow", "magnetostatics"};
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
     make_whole(problems[i]);
     for (int ranks = 1; ranks <= 5; ranks++) {

@@ -38,9 +38,9 @@ typedef struct data_info {
  * borrowed until the end. After a failure only dataset_abort may follow. */
 typedef struct dataset_writer dataset_writer;
 dkho_status dataset_create(dataset_writer **out, const char *path, int force, const data_info *info);
-/* The same file by all ranks of a job, on one complex. They declare the same, statics and bases on the first rank alone, and go through the same
- * samples: each appends those that it has made and skips those of others. Commit is collective; every rank puts its samples in place, and
- * when all have reported that, the first one names the file. */
+/* The same file by all ranks of a job, on one complex. They declare the same and go through the same samples: each appends those that it has
+ * made and skips those of others. Commit is collective; every rank puts its samples in place, and when all have reported that, the first one
+ * names the file. */
 dkho_status dataset_create_shared(dataset_writer **out, const char *path, int force, const data_info *info,
                                   comm *ranks);
 dkho_status dataset_skip(dataset_writer *w, int64_t count, int rank);

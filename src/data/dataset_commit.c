@@ -78,7 +78,7 @@ static dkho_status emit(const dataset_writer *w, st_writer *o) {
   return DKHO_OK;
 }
 
-/* Statics and bases are the first rank's. */
+/* Every static field has values, every harmonic head a basis. */
 static dkho_status check_fixed(const dataset_writer *w) {
   for (int ci = 0; ci < w->spec.complexes; ci++)
     for (int i = 0; i < w->spec.fields; i++)
@@ -99,7 +99,7 @@ static dkho_status check_fixed(const dataset_writer *w) {
 static dkho_status complete(dataset_writer *w) {
   if (w->total == 0) return fail(DKHO_E_INPUT, "%s: a data set needs samples", w->path);
   TRY(data_check_splits(w->path, w->total, w->splits, (const int64_t *const *)w->split));
-  if (w->ranks->rank == 0) TRY(check_fixed(w));
+  TRY(check_fixed(w));
   for (int i = 0; i < w->spec.fields; i++)
     if (w->spec.field[i].role != DATA_STATIC) TRY(spool_map(&w->spool[i]));
   return DKHO_OK;

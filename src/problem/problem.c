@@ -170,12 +170,43 @@ static dkho_status put_fixed_arrays(dataset_writer *w, const problem *p, const p
   return DKHO_OK;
 }
 
-static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c, const problem_state *s) {
-  problem_statics t;
-  TRY(problem_statics_make(&t, p, c, s));
-  dkho_status st = put_fixed_arrays(w, p, &t);
+static dkho_status room_for_statics(problem_statics *t, const problem *p, const cx *c) {
+  for (int k = 0; k < CX_DEGREES; k++) {
+    dec_basis *h = &t->harmonic[k];
+    if (h->count && !MEM_NEW(h->vec, h->n * h->count)) return DKHO_E_MEMORY;
+  }
+  for (int i = 0; i < p->fields; i++)
+    if (p->field[i].role == DATA_STATIC && !MEM_NEW(t->fixed[i], c->n[p->field[i].degree] * p->field[i].channels))
+      return DKHO_E_MEMORY;
+  return DKHO_OK;
+}
+
+/* Those of the first rank, to all. */
+static dkho_status share_statics(problem_statics *t, const problem *p, const cx *c, comm *ranks) {
+  int64_t extent[CX_DEGREES][2];
+  for (int k = 0; k < CX_DEGREES; k++) extent[k][0] = t->harmonic[k].n, extent[k][1] = t->harmonic[k].count;
+  TRY(comm_broadcast(ranks, 0, extent, sizeof extent));
+  for (int k = 0; k < CX_DEGREES; k++) t->harmonic[k].n = extent[k][0], t->harmonic[k].count = extent[k][1];
+  TRY(comm_agree(ranks, ranks->rank ? room_for_statics(t, p, c) : DKHO_OK));
+  for (int k = 0; k < CX_DEGREES; k++)
+    TRY(comm_broadcast(ranks, 0, t->harmonic[k].vec, (size_t)(extent[k][0] * extent[k][1]) * sizeof(double)));
+  for (int i = 0; i < p->fields; i++) {
+    const data_field *f = &p->field[i];
+    if (f->role == DATA_STATIC)
+      TRY(comm_broadcast(ranks, 0, t->fixed[i], (size_t)(c->n[f->degree] * f->channels) * sizeof(double)));
+  }
+  return DKHO_OK;
+}
+
+/* The first rank finds them, so that all have the same bits. */
+static dkho_status put_statics(dataset_writer *w, const problem *p, const cx *c, const problem_state *state) {
+  comm *ranks = comm_world();
+  problem_statics t = {0};
+  dkho_status s = comm_agree(ranks, ranks->rank ? DKHO_OK : problem_statics_make(&t, p, c, state));
+  if (s == DKHO_OK && ranks->size > 1) s = share_statics(&t, p, c, ranks);
+  if (s == DKHO_OK) s = put_fixed_arrays(w, p, &t);
   problem_statics_free(&t);
-  return st;
+  return comm_agree(ranks, s);
 }
 
 dkho_status problem_prepare(problem_state **out, const problem *p, const cx *c, uint64_t seed) {
@@ -228,12 +259,6 @@ static dkho_status declare_contents(dataset_writer *w, const problem *p, const c
   return DKHO_OK;
 }
 
-/* The file as a rank begins it: what all samples share is put there by the first. */
-static dkho_status begin_file(dataset_writer *w, const problem *p, const cx *c, const problem_state *state) {
-  TRY(declare_contents(w, p, c));
-  return comm_world()->rank ? DKHO_OK : put_statics(w, p, c, state);
-}
-
 static dkho_status end_file(dataset_writer **w, const problem_request *r, const int64_t *size) {
   TRY(comm_agree(comm_world(), dataset_split_random(*w, r->seed, size[DATA_TRAIN], size[DATA_VAL], size[DATA_TEST])));
   dataset_writer *done = *w;
@@ -263,8 +288,9 @@ dkho_status problem_generate(const problem *p, const problem_request *r, const c
   if (s == DKHO_OK) s = pool_create(&threads, r->threads);
   if (s == DKHO_OK) s = problem_prepare(&state, p, c, r->seed);
   if (s == DKHO_OK && r->coarse) s = coarse_create(&low, p, c, r->coarse, r->seed);
-  if (s == DKHO_OK) s = begin_file(w, low ? coarse_problem(low) : p, c, state);
+  if (s == DKHO_OK) s = declare_contents(w, low ? coarse_problem(low) : p, c);
   TRY_GOTO(comm_agree(ranks, s));
+  TRY_GOTO(put_statics(w, low ? coarse_problem(low) : p, c, state));
   TRY_GOTO(problem_put_samples(w, p, low, c, state, r->seed, samples, threads));
   s = end_file(&w, r, size);
 done:
