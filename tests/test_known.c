@@ -309,12 +309,12 @@ static void test_periods(void **state) {
   (void)state;
   char path[128];
   at.iron = smoke_file(&problem_lamination, scratch_path(path, at.dir, "iron.st"), S, 2);
-  check_model("dkho", "H", NULL);
+  check_model("dkho", "H", "h=8");
   check_model("dkho", "H", "branch=added");
   check_model("dkho", "H", "layers=1"); /* and that in the hodge metric */
-  check_model("dkho-x", "H", NULL);
-  check_model("mgn", "H", NULL);
-  check_model("tno", "H", NULL);
+  check_model("dkho-x", "H", "h=8");
+  check_model("mgn", "H", "h=8");
+  check_model("tno", "H", "w=8");
   fail_memory();
   dataset_free(at.iron);
   at.iron = NULL;
