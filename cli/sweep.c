@@ -2,6 +2,7 @@
  * is left alone, one that was stopped goes on: so the same command continues. */
 #include "cli.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,13 +53,21 @@ static const json_t *value_of(const sweep *s, const char *key, int64_t job) {
   return json_object_get(json_object_get(s->spec, "fixed"), key);
 }
 
+/* As few digits as say the number exactly: two numbers never make one text. */
+static void text_of_real(double x, char *out, size_t size) {
+  for (int digits = 6; digits <= 17; digits++) {
+    snprintf(out, size, "%.*g", digits, x);
+    if (strtod(out, NULL) == x) return;
+  }
+}
+
 static void text_of(const json_t *v, char *out, size_t size) {
   if (json_is_string(v))
     snprintf(out, size, "%s", json_string_value(v));
   else if (json_is_integer(v))
     snprintf(out, size, "%lld", (long long)json_integer_value(v));
   else if (json_is_real(v))
-    snprintf(out, size, "%g", json_real_value(v));
+    text_of_real(json_real_value(v), out, size);
   else
     snprintf(out, size, "%s", json_is_true(v) ? "true" : "false");
 }
@@ -91,6 +100,20 @@ static int is_setting(const json_t *v) {
   return json_is_number(v) || json_is_boolean(v);
 }
 
+/* Two values that make one text would be two runs in one folder. */
+static int has_twins(const json_t *list) {
+  json_t *seen = json_object(), *v;
+  size_t i;
+  char text[TEXT_ROOM];
+  json_array_foreach(list, i, v) {
+    text_of(v, text, sizeof text);
+    json_object_set_new(seen, text, json_true());
+  }
+  int twins = json_object_size(seen) != json_array_size(list);
+  json_decref(seen);
+  return twins;
+}
+
 /* Whether all settings are such, and the longest name that they make is one of a folder. */
 static const char *wrong_settings(const sweep *s) {
   const char *key;
@@ -105,10 +128,13 @@ static const char *wrong_settings(const sweep *s) {
       add_text(name, text);
       longest = strlen(name) > longest ? strlen(name) : longest;
     }
+    if (has_twins(list)) return "\"over\": a list holds the same value twice";
     char name[NAME_ROOM] = "";
     add_text(name, key);
     length += strlen(name) + longest + 2;
   }
+  v = json_object_get(s->spec, "fixed");
+  if (v && !json_is_object(v)) return "\"fixed\": expected an object of settings";
   json_object_foreach(json_object_get(s->spec, "fixed"), key, v)
     if (!is_setting(v)) return "\"fixed\": expected numbers, true, false, and texts of at most 63 bytes";
   return length > 250 ? "\"over\": the settings of a run make a name of more than 250 bytes" : NULL;
@@ -118,7 +144,7 @@ static int open_sweep(sweep *s) {
   json_error_t where;
   const char *key;
   json_t *list;
-  s->spec = json_load_file(s->path, 0, &where);
+  s->spec = json_load_file(s->path, JSON_REJECT_DUPLICATES, &where);
   if (!s->spec) return refuse(s, where.text);
   s->data = json_string_value(json_object_get(s->spec, "data"));
   s->over = json_object_get(s->spec, "over");
@@ -146,6 +172,12 @@ typedef struct job_options {
   int models;
 } job_options;
 
+static int set_count(const json_t *v, int *to) {
+  json_int_t n = json_integer_value(v);
+  *to = (int)n;
+  return json_is_integer(v) && n >= 0 && n <= INT_MAX;
+}
+
 static int set_option(job_options *j, const char *key, const json_t *v) {
   const struct {
     const char *key, **to;
@@ -167,7 +199,7 @@ static int set_option(job_options *j, const char *key, const json_t *v) {
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     if (strcmp(key, texts[i].key) == 0) return *texts[i].to = json_string_value(v), json_is_string(v);
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-    if (strcmp(key, counts[i].key) == 0) return *counts[i].to = (int)json_integer_value(v), json_is_integer(v);
+    if (strcmp(key, counts[i].key) == 0) return set_count(v, counts[i].to);
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
     if (strcmp(key, reals[i].key) == 0) return *reals[i].to = json_number_value(v), json_is_number(v);
   if (strcmp(key, "seed") == 0) return j->o.seed = (uint64_t)json_integer_value(v), json_is_integer(v);
@@ -193,7 +225,7 @@ static int fill_options(const sweep *s, int64_t job, job_options *j) {
   j->o.options = j->model;
   j->o.threads = s->threads;
   j->o.stop = stop_asked;
-  if (bad) fprintf(stderr, "dkho: %s: \"%s\": the value has the wrong type\n", s->path, bad);
+  if (bad) fprintf(stderr, "dkho: %s: \"%s\": the value has the wrong type or size\n", s->path, bad);
   return bad ? EXIT_FAILED : EXIT_DONE;
 }
 

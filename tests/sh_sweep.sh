@@ -34,6 +34,10 @@ refuses '{"data": "data.st", "over": {"seed": []}}' list
 refuses '{"data": "data.st", "over": {"seed": ["x"]}}' seed
 refuses '{"data": "data.st", "ower": 1, "over": {"seed": [1]}}' keys
 refuses '{' 'expected'
+refuses '{"data": "data.st", "over": {"seed": [1]}, "over": {"seed": [2]}}' duplicate
+refuses '{"data": "data.st", "fixed": [1], "over": {"seed": [1]}}' fixed
+refuses '{"data": "data.st", "over": {"seed": [1, 2, "1"]}}' 'same value twice'
+refuses '{"data": "data.st", "over": {"epochs": [4294967297]}}' epochs
 refuses '{"data": "data.st", "over": {"h": [[1]]}}' 'expected numbers'
 refuses '{"data": "data.st", "over": {"target": ["'"$(printf 'x%.0s' {1..64})"'"]}}' 'at most 63 bytes'
 refuses '{"data": "data.st", "over": {"'"$(printf 'x%.0s' {1..251})"'": [1]}}' 'more than 250 bytes'

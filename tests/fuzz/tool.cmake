@@ -1,0 +1,23 @@
+# The tool's own sources in a fuzz target, all but start.c and EXCEPT; its main is called cli_main. What fuzz_cli.c replaces goes to its
+# replacement: the one list is there.
+set(FUZZ_HERE ${CMAKE_CURRENT_LIST_DIR})
+function(dkho_fuzz_tool target except)
+  set(sources ${CLI_SOURCES})
+  list(FILTER sources EXCLUDE REGEX "/(start|${except})\\.c$")
+  target_sources(${target} PRIVATE ${sources})
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/cli/main.c PROPERTIES COMPILE_OPTIONS "-Dmain=cli_main;-Wno-missing-prototypes")
+endfunction()
+function(dkho_fuzz_replace target)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${FUZZ_HERE}/fuzz_cli.c)
+  file(STRINGS ${FUZZ_HERE}/fuzz_cli.c rows REGEX "^REPLACED\\(")
+  foreach(row ${rows})
+    string(REGEX REPLACE "^REPLACED\\(([a-z_]+).*" "\\1" name ${row})
+    target_link_options(${target} PRIVATE -Wl,--wrap=${name})
+  endforeach()
+endfunction()
+# fuzz_cli.c and fuzz_sweep.c, as targets of the fuzzer or of its replay
+function(dkho_fuzz_tools prefix)
+  dkho_fuzz_tool(${prefix}cli none)
+  dkho_fuzz_replace(${prefix}cli)
+  dkho_fuzz_tool(${prefix}sweep sweep)
+endfunction()
