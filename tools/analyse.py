@@ -11,7 +11,7 @@ for line in open(os.path.join(ROOT, "tools/analyse.known")):
 build, seen, used, bad = os.path.join(ROOT, "build/release"), set(), set(), 0
 for entry in json.load(open(os.path.join(build, "compile_commands.json"))):
     path = os.path.relpath(entry["file"], ROOT)
-    if path in seen or not re.match(r"(src|cli)/", path) or path.startswith("src/kern/fast/") or (len(sys.argv) > 1 and path not in sys.argv[1:]): continue
+    if path in seen or not re.match(r"(src|cli|mpi)/", path) or path.startswith("src/kern/fast/") or (len(sys.argv) > 1 and path not in sys.argv[1:]): continue
     seen.add(path)
     args = [a for a in shlex.split(entry["command"]) if a not in ("-Werror", "ccache") and not a.endswith("/ccache")]
     args[args.index("-o") + 1] = "/dev/null"

@@ -5,8 +5,8 @@ comment are left out. Usage: tools/coverage.py FILE.info"""
 import os, re, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARSERS = re.compile(r"^src/(mesh/(read_|scan|xml|raw)\w*|base/st_(parse|read|hash|write)|data/(npy|npz|spec|spec_json|feat_parse|import\w*|dataset\w*)|nn/state"
-                     r"|run/(config|train\w*)|mesh/cx_store)\.c$")
+PARSERS = re.compile(r"^src/(mesh/(read_|scan|xml|raw)\w*|base/(st_(parse|read|hash|write)|file|lock)|data/(npy|npz|spec|spec_json|feat_parse|import\w*|dataset\w*)|nn/(state|optim_share)"
+                     r"|run/(config|begin|train\w*)|mesh/cx_store)\.c$")
 lines, branches, path, text = {}, {}, None, []
 for row in open(sys.argv[1]):
     row = row.strip()

@@ -2,12 +2,12 @@
 # Builds the fuzz targets (clang, preset fuzz) and runs each for some seconds, starting from the seeds committed in
 # tests/fuzz/corpus/NAME. New inputs go to build/fuzz/corpus/NAME, an input that crashes to build/fuzz/crash-NAME-*;
 # the first crash, leak, hang or greed (tests/fuzz/fuzz.h) ends the run with status 1. What was run is added to FUZZ_LOG (default
-# build/fuzz/runs.csv: date, commit, target, executions, seconds, inputs in the corpus). Usage: tools/fuzz.sh [SECONDS [NAME...]]
+# results/fuzz.json, the sum of all runs: commit it). Usage: tools/fuzz.sh [SECONDS [NAME...]]
 #   tools/fuzz.sh --minimise [NAME...]   replaces the committed seeds by the fewest found inputs that reach the same code, at most 64 KB a target
 #   tools/fuzz.sh --total                executions of each target in FUZZ_LOG
 set -euo pipefail
 cd "$(dirname "$0")/.."
-log=${FUZZ_LOG:-build/fuzz/runs.csv} build=build/fuzz
+log=${FUZZ_LOG:-results/fuzz.json} build=build/fuzz
 mode=run seconds=60
 case ${1:-} in
   --minimise|--total) mode=${1#--}; shift ;;
@@ -16,7 +16,7 @@ case ${1:-} in
 esac
 [[ $seconds =~ ^[0-9]+$ ]] || { echo "fuzz: SECONDS must be a number, found '$seconds'" >&2; exit 2; }
 if [ $mode = total ]; then
-  awk -F, '{ n[$3] += $4; s[$3] += $5 } END { for (t in n) printf "%-12s %14d runs %8d s\n", t, n[t], s[t] }' "$log" | sort
+  tools/fuzz_log.py "$log"
   exit
 fi
 names=("$@")
@@ -59,6 +59,6 @@ for name in "${names[@]}"; do
     exit 1
   fi
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$name.log")
-  echo "$(date +%F),$(git rev-parse --short HEAD),$name,${runs:-0},$seconds,$(ls "$found" | wc -l)" >>"$log"
+  tools/fuzz_log.py "$log" "$name" "${runs:-0}" "$seconds" "$(ls "$found" | wc -l)"
   echo "fuzz: $name: ${runs:-0} runs"
 done

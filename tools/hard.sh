@@ -2,7 +2,7 @@
 # The long forms of the tests that try to break things (docs/RELIABILITY.md), hours in all; `make test` runs the short forms. Every stage adds lines to
 # build/hard/report.txt: date, commit, what was done, the figures. A stage that fails says so there, and the script ends with status 1.
 # Usage: tools/hard.sh [STAGE...]   faults kill memory tsan msan valgrind analyse tidy coverage mutants fuzz soak (default: all)
-#   HARD_FUZZ=SECONDS for each fuzz target (600), HARD_SOAK=SECONDS (7200), HARD_MUTANTS=COUNT (220)
+#   HARD_FUZZ=SECONDS for each fuzz target (600), HARD_SOAK=SECONDS (7200), HARD_MUTANTS=COUNT (220), HARD_SEED=SEED of the mutants (1)
 #   HARD_SHORT=1: minutes in all: a part of each stage, to see that it works. CI runs some stages so.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -43,7 +43,7 @@ suite() { # PRESET CTEST-ARGUMENTS…: configured and built by the caller
 # Threads: everything that starts some. OpenBLAS, OpenMP in CHOLMOD and ARPACK are not instrumented; each is called by one thread at a time or
 # holds its own locks (tests/tsan.supp).
 tsan() {
-  local tests=(base fused batch nn models_train runner many api_learn problem_driver ranks twin)
+  local tests=(base fused batch nn models_train runner many api_learn problem_driver ranks twin comm sum_tree ranks_faults parts parts_runner parts_api)
   [ -z "$short" ] || tests=(base batch)
   built tsan "${tests[@]/#/t_}" &&
     TSAN_OPTIONS="die_after_fork=0 suppressions=$root/tests/tsan.supp" suite tsan -R "^t_($(IFS='|'; echo "${tests[*]}"))\$"
@@ -75,12 +75,16 @@ tidy() {
 }
 coverage() { tools/coverage.sh ${short:+'^t_(st|st_bad|npy)$'} >"$(log)" 2>&1 || { tail -n 20 "$(log)"; return 1; }; say "$(tail -n 2 "$(log)" | tr '\n' ' ')"; }
 mutants() {
-  built release all && python3 tools/mutate.py --count "${HARD_MUTANTS:-220}" ${short:+--only=src/(la|dec)/} --report build/hard/mutants${short:+-short}.jsonl >>"$(log)" 2>&1 || { tail "$(log)"; return 1; }
+  local more=(--report build/hard/mutants.jsonl --record results/mutants.json)
+  [ -z "$short" ] || more=(--report build/hard/mutants-short.jsonl '--only=src/(la|dec)/')
+  built release all && python3 tools/mutate.py --count "${HARD_MUTANTS:-220}" --seed "${HARD_SEED:-1}" "${more[@]}" >>"$(log)" 2>&1 || { tail "$(log)"; return 1; }
   say "$(grep -E '^mutate: [0-9]+ tried' "$(log)" | tail -n 1)"
 }
 fuzz() {
-  FUZZ_LOG=build/hard/fuzz.csv tools/fuzz.sh "${HARD_FUZZ:-600}" >"$(log)" 2>&1 || { tail -n 40 "$(log)"; return 1; }
-  FUZZ_LOG=build/hard/fuzz.csv tools/fuzz.sh --total | while read -r line; do say "$line"; done
+  local book=results/fuzz.json
+  [ -z "$short" ] || book=build/hard/fuzz.json
+  FUZZ_LOG=$book tools/fuzz.sh "${HARD_FUZZ:-600}" >"$(log)" 2>&1 || { tail -n 40 "$(log)"; return 1; }
+  FUZZ_LOG=$book tools/fuzz.sh --total | while read -r line; do say "$line"; done
 }
 
 bad=0

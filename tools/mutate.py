@@ -11,39 +11,57 @@ that the mutant made endless. What tests need is kept in build/release/mutate.js
 
 Usage: tools/mutate.py [--count 200] [--seed 1] [--only REGEX] [--report FILE] [--list] [--again REPORT]
 Needs a release build (`make build`). The report is JSON lines; runs with the same report go on where the last one stopped.
---again REPORT tries only the survivors of an earlier report, to see whether new tests kill them."""
-import argparse, hashlib, json, os, random, re, resource, shlex, shutil, subprocess, sys, tempfile, time
+--again REPORT tries only the survivors of an earlier report, to see whether new tests kill them. --record FILE adds what was tried, each mutant once, to
+a file that sums up all runs (results/mutants.json); what it says of a survivor by hand, "why", stays. --check: whether all that the tables name is there."""
+import argparse, datetime, hashlib, json, os, random, re, resource, shlex, shutil, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, "build/release")
-NUMERICS = r"""^src/(kern/fast/(columns|matrix|pointwise|product|relation|rows|vmath)\.h|(kern/(ref|ref_rows)|la/(?!chol_reuse)[a-z_]+|dec/[a-z_]+|problem/[a-z_]+|nn/[a-z0-9_]+|model/[a-z0-9_/]+
- |run/(metrics|score|ridge|phase|alignment|rotation|reference|evaluate|kernel\w*|quadratic\w*)|data/(features|feat_eval|feat_generic|static|split\w*|scale\w*)
- |mesh/(cx_geom|cx_build|cx_quality|gen_[a-z]+|delaunay|raw_orient|raw_cut|raw_polygon))\.c)$""".replace("\n ", "")
+# What counts as numerics; every line names files that there are (--check).
+NUMERICS = [
+    r"src/kern/fast/(columns|matrix|pointwise|product|relation|rows|vmath)\.h", r"src/kern/(ref|ref_rows)\.c", r"src/la/(?!chol_reuse)[a-z_]+\.c",
+    r"src/dec/[a-z_]+\.c", r"src/problem/[a-z_]+\.c", r"src/nn/[a-z0-9_]+\.c", r"src/model/[a-z0-9_/]+\.c", r"src/base/(sum_tree|rng)\.c",
+    r"src/run/(metrics|score|ridge|phase|alignment|rotation|reference|evaluate|pcanet)\.c",
+    r"src/data/(features|feat_eval|feat_generic|static|dataset_commit|known)\.c",
+    r"src/mesh/(cx_geom|cx_build|cx_quality|gen_[a-z]+|delaunay|raw_orient|raw_cut|raw_polygon|partition|partition_part|exchange|whitney)\.c",
+]
 # Folder (first match wins) → tests that should notice, cheapest first. Names: t_X and t64_X in build/release/tests, sh_X in tests/.
 TESTS = [
+    (r"src/base/sum_tree", "t_sum_tree t_ranks t_parts t_parts_runner"),
+    (r"src/base/", "t_base t_nn t_dataset t_generate t_problem_draw"),
     (r"src/kern/", "t64_ops t_nn t_batch t_twin t_model t_kern_rows t_fused t_kern t_kern_rows t64_fused t64_models"),
-    (r"src/la/newton", "t_newton t_problem_elasticity t_problem_closed t_problem_flow"),
-    (r"src/la/", "t_newton t_la t_dec t_spectrum t_problem_more t_nn t64_optim t_reference"),
-    (r"src/dec/", "t_stars t_dec t_features t_spectrum t_problem_more t_oracle_export t_problem_locate t_twin t_api sh_oracle"),
+    (r"src/la/newton", "t_newton t_problem_start t_problem_elasticity t_problem_closed t_problem_flow t_problem_hts"),
+    (r"src/la/", "t_newton t_la t_dec t_spectrum t_problem_more t_nn t64_optim t_reference t_problem_flow"),
+    (r"src/dec/part", "t_partition t_parts t_parts_runner"),
+    (r"src/dec/", "t_stars t_dec t_features t_spectrum t_problem_more t_oracle_export t_problem_locate t_twin t_api t_partition sh_oracle"),
     (r"src/problem/maxwell", "t_problem_maxwell t_problem_driver sh_oracle"),
     (r"src/problem/(heat|reaction)", "t_problem_draw t_problem_more t_problem_driver sh_oracle"),
     (r"src/problem/darcy", "t_problem_draw t_problem_darcy t_problem_driver sh_oracle"),
     (r"src/problem/torus", "t_problem_draw t_problem_torus t_problem_driver sh_oracle"),
     (r"src/problem/cavity", "t_problem_draw t_problem_cavity t_problem_driver sh_oracle"),
-    (r"src/problem/(taylor|flow)", "t_problem_draw t_problem_flow t_problem_driver sh_oracle"),
+    (r"src/problem/(taylor|flow)", "t_problem_draw t_problem_flow t_problem_start t_problem_coarse t_problem_driver sh_oracle"),
     (r"src/problem/(elastic)", "t_problem_draw t_problem_elasticity t_problem_driver sh_oracle"),
     (r"src/problem/(waves)", "t_problem_draw t_problem_waves t_problem_driver sh_oracle"),
-    (r"src/problem/(closed|iron|lamination|wells)", "t_problem_draw t_problem_closed t_problem_driver sh_oracle"),
-    (r"src/problem/locate", "t_problem_locate"),
-    (r"src/problem/", "t_problem_draw t_problem_maxwell t_problem_more t_problem_closed t_problem_waves t_problem_elasticity t_problem_darcy "
-                      "t_problem_torus t_problem_cavity t_problem_flow t_problem_locate t_problem_driver sh_oracle"),
-    (r"src/nn/(optim|engine_step)", "t64_optim t_nn t_model t_models_train t_runner"),
-    (r"src/nn/", "t_params t64_optim t64_ops_grid t_batch t_twin t64_ops t_model t64_twin t_nn t_baselines t64_batch t64_baselines t_models_train t64_fused t_fused"),
-    (r"src/model/dkho/", "t_twin t64_twin t_phase_update t64_fused t_fused t_models_train t_runner t64_dkho t64_models t64_dkho_x t64_runner"),
+    (r"src/problem/(hts|wires|critical)", "t_problem_draw t_problem_hts t_problem_coarse t_problem_driver sh_oracle"),
+    (r"src/problem/magnetostatics", "t_problem_magnetostatics t_problem_draw t_problem_driver sh_oracle"),
+    (r"src/problem/coarse", "t_problem_coarse t_problem_driver t_problem_hts"),
+    (r"src/problem/(closed|iron|lamination|wells)", "t_problem_draw t_problem_closed t_problem_start t_problem_coarse t_problem_driver sh_oracle"),
+    (r"src/problem/locate", "t_problem_locate t_problem_coarse"),
+    (r"src/problem/", "t_problem_draw t_problem_maxwell t_problem_more t_problem_closed t_problem_waves t_problem_elasticity t_problem_darcy t_problem_torus t_problem_hts "
+                      "t_problem_coarse t_problem_magnetostatics t_problem_start t_problem_cavity t_problem_flow t_problem_locate t_problem_driver sh_oracle"),
+    (r"src/nn/optim_share", "t_ranks t64_optim t_nn t_parts_runner t_checkpoint t_runner"),
+    (r"src/nn/(optim|engine_step)", "t64_optim t_nn t_model t_models_train t_runner t_checkpoint t_ranks"),
+    (r"src/nn/state", "t_checkpoint t_poison t_runner t_begin"),
+    (r"src/nn/", "t_params t64_optim t64_ops_grid t_batch t_twin t64_ops t_model t64_twin t_nn t_baselines t64_batch t64_baselines t_models_train t64_fused t_fused t_study_models"),
+    (r"src/model/dkho/fused_(share|share_sum)", "t_parts t_parts_runner t_fused"),
+    (r"src/model/dkho/", "t_twin t64_twin t_phase_update t64_fused t_fused t_models_train t_runner t64_dkho t64_models t64_dkho_x t64_runner t_parts"),
     (r"src/model/", "t_models t_model t_batch t_twin t64_twin t_baselines t64_baselines t_models_train t64_models t64_dkho t64_dkho_x t_known t64_known t_api_learn t_api_predict"),
-    (r"src/run/", "t_ranks t_metrics_oracle t_phase t_phase_update t_metrics t_unseen t_models_train t_runner t_reference t_api_learn t_api_predict"),
+    (r"src/run/pcanet", "t_reference sh_curve"),
+    (r"src/run/", "t_ranks t_metrics_oracle t_phase t_phase_update t_metrics t_unseen t_models_train t_runner t_reference t_api_learn t_api_predict t_parts_api t_view"),
+    (r"src/data/known", "t_known t64_known t_import t_dataset"),
     (r"src/data/", "t_features t64_features t_static t_dataset t_dataset_bad t_unseen t_import t_metrics t_twin t_poison"),
-    (r"src/mesh/", "t_mesh_repair t_meshio t_stars t_cx_store t_cx t_dec t_mesh_formats t_generate t_problem_locate"),
+    (r"src/mesh/(partition|exchange)", "t_partition t_parts t_parts_runner"),
+    (r"src/mesh/", "t_mesh_repair t_meshio t_stars t_cx_store t_cx t_dec t_mesh_formats t_generate t_problem_locate t_report"),
 ]
 
 def tests_of(path):
@@ -97,7 +115,7 @@ def places(path):
 def choose(count, seed, only):
     """Files in a shuffled order, again and again; from each a kind, then a place: large files do not crowd out small ones."""
     files = subprocess.run(["git", "ls-files", "src"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    files = [f for f in files if re.match(NUMERICS, f) and re.search(only, f)]
+    files = [f for f in files if any(re.fullmatch(p, f) for p in NUMERICS) and re.search(only, f)]
     rng, left, chosen = random.Random(seed), {}, []
     for f in files:
         by_kind = {}
@@ -278,12 +296,51 @@ def summary(entries):
     for e in tried:
         if e["verdict"] == "survives": print("  survives: %s:%d:%d %s: '%s' -> '%s' in: %s" % (e["file"], e["line"], e["column"], e["kind"], e["found"], e["made"], e["code"]))
 
+def record(path, entries, seed):
+    """Adds to the sum of all runs what is new in these entries; a survivor that was killed since is moved."""
+    book = json.load(open(path))
+    known, new = book["mutants"], {"tried": 0, "killed": 0}
+    for e in (e for e in entries if e["verdict"] != "none"):
+        k, killed = key(e), e["verdict"] == "killed"
+        if k in known:
+            if killed and known[k] == "survives": book["killed_later"] += 1
+        else: new["tried"] += 1; new["killed"] += killed
+        known[k] = e["by"].split()[0] if killed else known.get(k, "survives")
+        where = "%s: %s" % (e["file"], e["code"])
+        if not killed and known[k] == "survives": book["survivors"].setdefault(k, {"where": where, "change": "%s -> %s" % (e["found"], e["made"]), "why": "?"})
+        if killed: book["survivors"].pop(k, None)
+    if new["tried"]:
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+        book["log"].append(dict({"date": str(datetime.date.today()), "commit": commit, "seed": seed}, **new))
+    book["total"]["tried"] = sum(r["tried"] for r in book["log"])
+    book["total"]["killed"] = sum(r["killed"] for r in book["log"]) + book["killed_later"]
+    book["total"]["survive"] = book["total"]["tried"] - book["total"]["killed"]
+    json.dump(book, open(path, "w"), indent=1, ensure_ascii=False)
+
+def check():
+    """What the tables name is there: every pattern fits a file, every test has a source, every file of the numerics has tests."""
+    bad, files = [], subprocess.run(["git", "ls-files", "src"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    for p in NUMERICS:
+        for name in re.sub(r".*/\(([^()?]*)\).*", r"\1", p).split("|") if re.search(r"/\([^?]", p) else [p]:
+            one = p if name == p else re.sub(r"/\([^()]*\)", lambda m: "/" + name, p)
+            if not any(re.fullmatch(one, f) for f in files): bad.append("no file fits " + one)
+    for pattern, tests in TESTS:
+        if not any(re.match(pattern, f) for f in files): bad.append("no file fits " + pattern)
+        for t in tests.split():
+            source = t + ".sh" if t.startswith("sh_") else "f64/test_%s.c" % t[4:] if t.startswith("t64_") else "test_%s.c" % t[2:]
+            if not os.path.exists(os.path.join(ROOT, "tests", source)): bad.append("%s: there is no tests/%s" % (pattern, source))
+    bad += ["no tests for " + f for f in files if any(re.fullmatch(p, f) for p in NUMERICS) and not any(re.match(p, f) for p, _ in TESTS)]
+    for line in bad: print("mutate: " + line, file=sys.stderr)
+    return len(bad) > 0
+
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--count", type=int, default=200), a.add_argument("--seed", type=int, default=1), a.add_argument("--only", default="")
     a.add_argument("--report", default=os.path.join(BUILD, "mutants.jsonl")), a.add_argument("--list", action="store_true"), a.add_argument("--again")
-    a.add_argument("--summary", action="store_true"), a.add_argument("--seconds", type=float, default=1e9)
+    a.add_argument("--summary", action="store_true"), a.add_argument("--seconds", type=float, default=1e9), a.add_argument("--record")
+    a.add_argument("--check", action="store_true")
     o = a.parse_args()
+    if o.check: return check()
     chosen = choose(3 * o.count, o.seed, o.only)
     if o.list:
         for f, *p in chosen[:o.count]: print("%s:%d %s: %s -> %s" % (f, p[0], p[1], describe(f, p)["found"], p[4]))
@@ -312,6 +369,7 @@ def main():
             tried += e["verdict"] != "none"
             if tried >= o.count: break
     summary(done)
+    if o.record: record(o.record, done, o.seed)
     return 0
 
 if __name__ == "__main__": sys.exit(main())
