@@ -5,6 +5,7 @@
 #include "dkho.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 /* Exit statuses: 0 done, 1 failed, 2 bad usage, 75 (EX_TEMPFAIL) stopped by a scheduler: to be continued. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_LATER = 75 };
@@ -92,6 +93,15 @@ int stop_by_scheduler(void); /* whether SIGTERM asked for it */
 
 /* The models by name and summary, with their options if asked for; name NULL: all of them. */
 int print_models(const char *name, int options);
+
+/* A text file that appears under its name whole, at the end, or not at all; path is borrowed. */
+typedef struct whole_file {
+  const char *path;
+  char temp[4096];
+  FILE *file;
+} whole_file;
+FILE *whole_begin(whole_file *w, const char *path); /* NULL: it cannot be made */
+int whole_end(whole_file *w, int bad);              /* bad: leave nothing; EXIT_DONE or EXIT_FAILED */
 
 /* The benchmarks that the library has (dkho_problem_list), a new reference; NULL after a failure. */
 json_t *problem_list(void);

@@ -1,6 +1,7 @@
 /* main.c: `dkho VERB …`. */
 #include "cli.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -103,7 +104,9 @@ static int join_ranks(int argc, char **argv) {
 int main(int argc, char **argv) {
   int s = join_ranks(argc, argv);
   if (s == EXIT_DONE) s = run_verb(argc, argv);
-  if (s == EXIT_DONE && fflush(stdout) != 0) {
+  int bad = 0;
+  while (s == EXIT_DONE && (bad = fflush(stdout) != 0) && errno == EINTR) continue;
+  if (bad) {
     perror("dkho: cannot write to standard output");
     s = EXIT_FAILED;
   }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { JOBS_MAX = 100000, NAME_ROOM = 512, TEXT_ROOM = 64, PATH_ROOM = 4096 };
 
@@ -252,23 +253,30 @@ static int train_one(const sweep *s, int64_t job) {
   return st == DKHO_E_STOPPED ? (stop_by_scheduler() ? EXIT_LATER : EXIT_FAILED) : EXIT_FAILED;
 }
 
-static json_t *result_of(const sweep *s, const char *name) {
-  char path[PATH_ROOM];
-  snprintf(path, sizeof path, "%.3000s/%s/result.json", s->dir, name);
-  return json_load_file(path, 0, NULL);
+/* NULL: there is none, or (*broken) it cannot be read. */
+static json_t *result_of(const sweep *s, const char *name, int *broken) {
+  char dir[PATH_ROOM], path[PATH_ROOM + 64];
+  snprintf(dir, sizeof dir, "%.3000s/%s", s->dir, name);
+  snprintf(path, sizeof path, "%s/result.json", dir);
+  json_t *r = json_load_file(path, 0, NULL);
+  if (r || !exists_in(dir, "result.json")) return r;
+  fprintf(stderr, "dkho: %s: cannot be read\n", path);
+  *broken = 1;
+  return NULL;
 }
 
 /* One line for every finished run: its settings, parameters, validation and test error, seconds. */
 static int print_sweep_table(const sweep *s, FILE *f, int64_t *finished) {
   const char *key;
   json_t *list;
+  int broken = 0;
   *finished = 0;
   json_object_foreach(s->over, key, list) fprintf(f, "%s,", key);
   fputs("parameters,val_rel_l2,test_rel_l2,seconds\n", f);
   for (int64_t job = 0; job < s->jobs; job++) {
     char name[NAME_ROOM], text[TEXT_ROOM];
     name_of(s, job, name);
-    json_t *r = result_of(s, name);
+    json_t *r = result_of(s, name, &broken);
     if (!r) continue;
     json_object_foreach(s->over, key, list) {
       text_of(value_of(s, key, job), text, sizeof text);
@@ -281,29 +289,22 @@ static int print_sweep_table(const sweep *s, FILE *f, int64_t *finished) {
     json_decref(r);
     ++*finished;
   }
-  return ferror(f) ? EXIT_FAILED : EXIT_DONE;
+  return broken || ferror(f) ? EXIT_FAILED : EXIT_DONE;
 }
 
 /* table.csv, replaced as a whole: several ranks may end at the same time. */
 static int write_table(const sweep *s, int64_t *finished) {
-  char path[PATH_ROOM], temp[PATH_ROOM + 64];
+  char path[PATH_ROOM];
+  whole_file w;
   snprintf(path, sizeof path, "%.3000s/table.csv", s->dir);
-  snprintf(temp, sizeof temp, "%s.%ld.tmp", path, (long)s->part);
-  FILE *f = fopen(temp, "w");
+  FILE *f = whole_begin(&w, path);
   int bad = !f || print_sweep_table(s, f, finished) != EXIT_DONE;
-  if (f && fclose(f)) bad = 1;
-  if (!bad && rename(temp, path)) bad = 1;
-  if (!bad) return EXIT_DONE;
+  if (whole_end(&w, bad) == EXIT_DONE) return EXIT_DONE;
   fprintf(stderr, "dkho: %s: cannot be written\n", path);
   return EXIT_FAILED;
 }
 
-static int write_slurm(const sweep *s, const char *script, int64_t tasks, int force) {
-  FILE *f = fopen(script, force ? "w" : "wx");
-  if (!f) {
-    fprintf(stderr, "dkho: %s: cannot be made, or exists already; it is kept (--force replaces it)\n", script);
-    return EXIT_FAILED;
-  }
+static void print_slurm(const sweep *s, FILE *f, int64_t tasks) {
   fprintf(f,
           "#!/bin/bash\n#SBATCH --array=0-%lld\n#SBATCH --ntasks=1 --cpus-per-task=%d --requeue --signal=B:TERM@120\n"
           "# %lld runs of %s; sbatch this file again to continue. Status 75: stopped with checkpoints written.\n"
@@ -312,7 +313,28 @@ static int write_slurm(const sweep *s, const char *script, int64_t tasks, int fo
           "[ $status = 75 ] && scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"\nexit $status\n",
           (long long)tasks - 1, s->threads > 0 ? s->threads : 1, (long long)s->jobs, s->path, s->path, s->dir,
           (long long)tasks);
-  if (fclose(f)) return EXIT_FAILED;
+}
+
+/* Names stand in quotes in the script. */
+static int cannot_quote(const char *name) {
+  if (!strpbrk(name, "'\n")) return 0;
+  fprintf(stderr, "dkho: %s: a name in a script may hold no ' and no line end\n", name);
+  return 1;
+}
+
+static int write_slurm(const sweep *s, const char *script, int64_t tasks, int force) {
+  if (cannot_quote(s->path) || cannot_quote(s->dir)) return EXIT_FAILED;
+  if (!force && access(script, F_OK) == 0) {
+    fprintf(stderr, "dkho: %s: exists already; it is kept (--force replaces it)\n", script);
+    return EXIT_FAILED;
+  }
+  whole_file w;
+  FILE *f = whole_begin(&w, script);
+  if (f) print_slurm(s, f, tasks);
+  if (whole_end(&w, 0) != EXIT_DONE) {
+    fprintf(stderr, "dkho: %s: cannot be written\n", script);
+    return EXIT_FAILED;
+  }
   printf("%s: %lld tasks for %lld runs\n", script, (long long)tasks, (long long)s->jobs);
   return EXIT_DONE;
 }

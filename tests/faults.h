@@ -22,10 +22,11 @@ typedef enum {
   IO_LOCK,
   IO_CUT,
   IO_MKDIR,
+  IO_FLUSH,
   IO_KINDS
 } io_kind;
 static const char *const io_name[IO_KINDS] = {"open", "write", "pwrite", "fsync",     "close", "rename",
-                                              "link", "mmap",  "flock",  "ftruncate", "mkdir"};
+                                              "link", "mmap",  "flock",  "ftruncate", "mkdir", "fflush"};
 /* In place of an errno: a write that takes one byte; the process killed (in a write: after half of it). */
 enum { IO_SHORT = -1, IO_KILL = -2 };
 
@@ -151,6 +152,29 @@ WRAP(int, flock, int fd, int how) {
 WRAP(int, ftruncate, int fd, off_t size) {
   if (io_fails(IO_CUT)) return -1;
   return __real_ftruncate(fd, size);
+}
+
+/* Text files of the tool. */
+WRAP(FILE *, fopen, const char *path, const char *mode) {
+  if (io_fails(IO_OPEN)) return NULL;
+  FILE *f = __real_fopen(path, mode);
+  if (f) io_note(IO_OPEN, fileno(f), path, NULL, NULL, 0, mode[0] == 'r' ? O_RDONLY : O_CREAT);
+  return f;
+}
+
+WRAP(int, fflush, FILE *f) {
+  if (io_fails(IO_FLUSH)) return EOF;
+  return __real_fflush(f);
+}
+
+WRAP(int, fclose, FILE *f) {
+  if (fileno(f) < 0) return __real_fclose(f); /* in memory */
+  int bad = io_fails(IO_CLOSE), why = errno;
+  io_note(IO_CLOSE, fileno(f), NULL, NULL, NULL, 0, 0);
+  int s = __real_fclose(f);
+  if (!bad) return s;
+  errno = why;
+  return EOF;
 }
 
 WRAP(int, mkdir, const char *path, mode_t mode) {

@@ -1,16 +1,21 @@
 /* test_faults.c: every n-th call to the file system fails, for every verb that writes: no space, an I/O error, an interruption, half a
  * write, at each place in turn. A call that was only interrupted or cut short changes nothing; after any other the verb fails
  * with a message, leaves no temporary file, keeps what was there, and works when it is called again. FAULTS=all: every call
- * and error, otherwise a share of the long ones. */
+ * and error, otherwise a share of the long ones; of whole studies, seconds each, then still a share. FAULTS=every: of those too (hours). */
 #include "faults.h"
 #include "poison.h"
+
+#include "data/npy.h"
 
 #include <jansson.h>
 #include <math.h>
 
+int cli_main(int argc, char **argv); /* of the tool */
+
 static world w;
 static char target[160], model[160], run[160], spec[160], vtu[160], packed[160], page[160], vtm[160], study[160],
-    trained[192];
+    trained[192], figure[192], as_npy[160], as_csv[160], swept[160], table[192], last[256], grid[192];
+static int said = -1; /* what the tool says goes here */
 
 /* A verb: what it needs before each attempt, the call, and the file that it makes (or NULL). */
 typedef struct verb {
@@ -71,6 +76,84 @@ static dkho_status pack(void) {
   dkho_status s = dkho_model_pack(w.run, NULL, packed, 1, 1, &card);
   dkho_text_free(card);
   return s;
+}
+
+static dkho_status predict_arrays(const char *path) {
+  char f[192], g[192];
+  const char *const inputs[] = {f, g, NULL};
+  dkho_model *m = NULL;
+  snprintf(f, sizeof f, "f=%s/in-f.npy", w.dir);
+  snprintf(g, sizeof g, "g=%s/in-g.npy", w.dir);
+  dkho_status s = dkho_model_load(&m, model);
+  if (s == DKHO_OK) s = dkho_predict_arrays(m, inputs, path, 1, 1, NULL);
+  dkho_model_free(m);
+  return s;
+}
+
+static dkho_status predict_npy(void) {
+  return predict_arrays(as_npy);
+}
+
+static dkho_status predict_csv(void) {
+  return predict_arrays(as_csv);
+}
+
+static dkho_status plot(void) {
+  char dir[160];
+  const char *const runs[] = {w.run};
+  const dkho_plot_options o = {.threads = 1, .force = 1};
+  snprintf(dir, sizeof dir, "%s/plots", w.out);
+  return dkho_plot(1, runs, dir, &o, NULL);
+}
+
+/* Says one line of every run that is finished. */
+static int table_lines(void) {
+  int lines = 0;
+  FILE *f = __real_fopen(table, "r");
+  for (int c; f && (c = fgetc(f)) != EOF;) lines += c == '\n';
+  if (f) __real_fclose(f);
+  return lines;
+}
+
+/* Output and messages go to `said`, and back. */
+static int heard[2] = {-1, -1};
+static void hush(void) {
+  for (int i = 0; i < 2; i++) heard[i] = dup(i + 1), dup2(said, i + 1);
+}
+
+static void speak(void) {
+  __real_fflush(stdout);
+  for (int i = 0; i < 2 && heard[i] >= 0; i++) dup2(heard[i], i + 1), __real_close(heard[i]), heard[i] = -1;
+}
+
+/* `dkho sweep`, whose table is a file of the tool's own. */
+static dkho_status sweep(void) {
+  char *argv[] = {(char[]){"dkho"}, (char[]){"sweep"},   grid, (char[]){"-o"}, swept, (char[]){"--threads"},
+                  (char[]){"1"},    (char[]){"--quiet"}, NULL};
+  off_t before = lseek(said, 0, SEEK_END);
+  hush();
+  int status = cli_main(8, argv);
+  speak();
+  if (status == 0) return table_lines() == 3 ? DKHO_OK : (fail)(DKHO_E_INTERNAL, "table.csv: not two runs");
+  return lseek(said, 0, SEEK_END) > before ? (fail)(DKHO_E_IO, "said so") : (fail)(DKHO_E_INTERNAL, "said nothing");
+}
+
+static void make_plots(void) {
+  char dir[160];
+  snprintf(dir, sizeof dir, "%s/plots", w.out);
+  mkdirat(AT_FDCWD, dir, 0777);
+}
+
+static void no_plots(void) {
+  char dir[160];
+  snprintf(dir, sizeof dir, "%s/plots", w.out);
+  api_remove(dir);
+  rmdir(dir);
+}
+
+static void no_sweep(void) {
+  api_remove(swept);
+  rmdir(swept);
 }
 
 static dkho_status evaluate(void) {
@@ -171,9 +254,11 @@ static const verb verbs[] = {
     {"train", no_run, train, NULL, 1, "muon"},   {"resume", half_run, train, NULL, 1, "muon"},
     {"adamw", no_run, train, NULL, 1, "adamw"},  {"soap", half_run, train, NULL, 1, "soap"},
     {"vtm", NULL, export_vtm, vtm, 0, NULL},     {"view", NULL, view, page, 0, NULL},
-    {"off", NULL, import_mesh, target, 0, NULL},
+    {"off", NULL, import_mesh, target, 0, NULL}, {"npy", NULL, predict_npy, as_npy, 0, NULL},
+    {"csv", NULL, predict_csv, as_csv, 0, NULL}, {"plot", make_plots, plot, figure, 0, NULL},
+    {"sweep", no_sweep, sweep, last, 1, NULL},
 };
-/* Seconds each: part of FAULTS=all. */
+/* Seconds each: part of FAULTS=all, the second with a share of its calls. */
 static const verb long_verbs[] = {{"tables", half_study, reproduce, trained, 1, NULL},
                                   {"study", no_study, reproduce, trained, 1, NULL}};
 
@@ -256,6 +341,7 @@ static int errors_of(io_kind kind, int *list) {
       [IO_LOCK] = {ENOLCK, EINTR},
       [IO_CUT] = {EIO},
       [IO_MKDIR] = {ENOSPC, EIO},
+      [IO_FLUSH] = {ENOSPC, EIO, EINTR},
   };
   int n = 0;
   while (n < 4 && all[kind][n]) list[n] = all[kind][n], n++;
@@ -315,6 +401,35 @@ static void write_import(void) {
   fclose(f);
 }
 
+/* The inputs of two samples of the model. */
+static void write_inputs(void) {
+  dkho_model *m;
+  dkho_field_info f;
+  char path[192];
+  FINE(dkho_model_load(&m, model));
+  for (int i = 0; i < dkho_model_inputs(m); i++) {
+    FINE(dkho_model_input(m, i, &f));
+    snprintf(path, sizeof path, "%s/in-%.20s.npy", w.dir, f.name);
+    write_npy(path, 2, f.rows * f.channels);
+  }
+  dkho_model_free(m);
+}
+
+static void write_sweep(void) {
+  snprintf(grid, sizeof grid, "%s/grid.json", w.dir);
+  FILE *f = fopen(grid, "w");
+  assert_non_null(f);
+  fprintf(
+      f,
+      "{\"data\": \"%s\", \"fixed\": {\"target\": \"q\", \"h\": 4, \"c\": 2, \"layers\": 2, \"substeps\": 1, \"modes\": 4,"
+      "\"epochs\": 1, \"batch\": 4}, \"over\": {\"optimizer\": [\"adamw\", \"muon\"]}}",
+      w.data);
+  fclose(f);
+  char path[160];
+  said = open(scratch_path(path, w.dir, "said"), O_RDWR | O_CREAT, 0666);
+  assert_true(said >= 0);
+}
+
 static int setup(void **state) {
   (void)state;
   world_make(&w, "darcy", "q");
@@ -328,7 +443,15 @@ static int setup(void **state) {
   snprintf(vtm, sizeof vtm, "%s/e.vtm", w.out);
   snprintf(study, sizeof study, "%s/study", w.out);
   snprintf(trained, sizeof trained, "%.150s/darcy/runs/w-small/best.st", study);
+  snprintf(figure, sizeof figure, "%.150s/plots/training.png", w.out);
+  snprintf(as_npy, sizeof as_npy, "%s/p.npy", w.out);
+  snprintf(as_csv, sizeof as_csv, "%s/p.csv", w.out);
+  snprintf(swept, sizeof swept, "%s/swept", w.out);
+  snprintf(table, sizeof table, "%.150s/table.csv", swept);
+  snprintf(last, sizeof last, "%.150s/optimizer=muon/best.st", swept);
   write_import();
+  write_inputs();
+  write_sweep();
   return 0;
 }
 
@@ -341,14 +464,15 @@ static int teardown(void **state) {
 static void test_faults(void **state) {
   (void)state;
   const char *wanted = getenv("FAULTS");
-  int64_t dense = wanted && strcmp(wanted, "all") == 0 ? INT64_MAX : 24;
+  int every = wanted && strcmp(wanted, "every") == 0;
+  int64_t dense = every || (wanted && strcmp(wanted, "all") == 0) ? INT64_MAX : 24;
   for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
     sweep_verb(&verbs[i], dense);
-    no_run();
+    no_run(), no_sweep(), no_plots();
     scratch_walk(w.out, 1);
   }
   for (size_t i = 0; dense == INT64_MAX && i < sizeof long_verbs / sizeof *long_verbs; i++) {
-    sweep_verb(&long_verbs[i], i ? 40 : dense);
+    sweep_verb(&long_verbs[i], i && !every ? 40 : dense);
     no_study();
     scratch_walk(w.out, 1);
   }
@@ -361,7 +485,7 @@ static void test_faults(void **state) {
  * The disk as the log of calls makes it: of a file, what was there at its last fsync; of the directory, either what was there at
  * its last fsync or everything since. After every call the power may go: each file must then be whole. */
 
-enum { FILES_MAX = 512, FDS_MAX = 256, NAME_ROOM = 200, DIRECTORY = -2 };
+enum { FILES_MAX = 4096, FDS_MAX = 256, NAME_ROOM = 200, DIRECTORY = -2 };
 typedef struct blob {
   char *bytes;
   size_t size;
@@ -380,9 +504,9 @@ static struct {
   int64_t position[FDS_MAX];
   entry now[FILES_MAX], synced[FILES_MAX]; /* the directory */
   int nows, synceds;
-  blob old; /* what was there under the product's name */
-  const char *product;
-  int64_t prefixes, whole; /* states looked at, files in them */
+  blob old;                   /* what was there under the product's name */
+  const char *product, *kept; /* what was made before and stays, or NULL */
+  int64_t prefixes, whole;    /* states looked at, files in them */
 } disk;
 
 static void blob_put(blob *b, int64_t at, const void *bytes, size_t count) {
@@ -430,6 +554,13 @@ static int is_whole(const char *name, const blob *b) {
   if (ends_in(name, ".html")) return b->size > 1000 && memmem(b->bytes + b->size - 32, 32, "</html>", 7) != NULL;
   if (ends_in(name, ".vtu") || ends_in(name, ".vtm"))
     return b->size > 100 && memcmp(b->bytes + b->size - 11, "</VTKFile>\n", 11) == 0;
+  if (ends_in(name, ".png")) return b->size > 64 && memmem(b->bytes + b->size - 12, 12, "IEND", 4) != NULL;
+  if (ends_in(name, ".pdf")) return b->size > 64 && memmem(b->bytes + b->size - 8, 8, "%%EOF", 5) != NULL;
+  if (ends_in(name, ".svg")) return b->size > 64 && memmem(b->bytes + b->size - 8, 8, "</svg>", 6) != NULL;
+  if (ends_in(name, ".npy")) {
+    npy a;
+    return npy_parse(&a, b->bytes, b->size, name) == DKHO_OK;
+  }
   if (ends_in(name, ".md")) return b->size > 20;
   if (ends_in(name, ".csv")) return b->size > 20 && b->bytes[b->size - 1] == '\n';
   if (!b->size || st_open_memory(&f, b->bytes, b->size, name) != DKHO_OK) return 0; /* lengths, padding, seal */
@@ -440,18 +571,31 @@ static int is_whole(const char *name, const blob *b) {
 static void cut_power(const char *after) {
   for (int state = 0; state < 2; state++) {
     const entry *list = state ? disk.now : disk.synced;
-    int there = 0;
+    int there = 0, kept = 0;
     for (int i = 0; i < (state ? disk.nows : disk.synceds); i++) {
       if (strstr(list[i].name, ".tmp.") || strstr(list[i].name, ".lock")) continue;
-      if (!is_whole(list[i].name, &disk.file[list[i].file].synced))
+      if (!is_whole(list[i].name, &disk.file[list[i].file].synced)) {
+        speak();
         fail_msg("power lost after %s, directory %s: %s is broken", after, state ? "as it was" : "as synced",
                  list[i].name);
+      }
       there |= strcmp(list[i].name, disk.product) == 0;
+      kept |= disk.kept && strcmp(list[i].name, disk.kept) == 0;
       disk.whole++;
     }
     if (disk.old.bytes && !there) fail_msg("power lost after %s: %s has gone", after, disk.product);
+    if (disk.kept && !kept) fail_msg("power lost after %s: %s has gone", after, disk.kept);
     disk.prefixes++;
   }
+}
+
+/* The bytes of a stream are not seen on their way: what its file holds. */
+static void read_stream(int fd, blob *b) {
+  char path[64], chunk[4096];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  int in = __real_open(path, O_RDONLY);
+  for (ssize_t n; (n = read(in, chunk, sizeof chunk)) > 0;) blob_put(b, (int64_t)b->size, chunk, (size_t)n);
+  __real_close(in);
 }
 
 static void follow(io_kind kind, int fd, const char *path, const char *to, const void *bytes, size_t count,
@@ -472,6 +616,7 @@ static void follow(io_kind kind, int fd, const char *path, const char *to, const
   if (kind == IO_PWRITE && file >= 0) blob_put(&disk.file[file].now, offset, bytes, count);
   if (kind == IO_SYNC && file >= 0) {
     disk_file *f = &disk.file[file];
+    if (!f->now.size) read_stream(fd, &f->now);
     f->synced.bytes = realloc(f->synced.bytes, f->now.size + 1);
     memcpy(f->synced.bytes, f->now.bytes, f->now.size);
     f->synced.size = f->now.size;
@@ -493,6 +638,27 @@ static void follow(io_kind kind, int fd, const char *path, const char *to, const
   cut_power(io_name[kind]);
 }
 
+/* What is under a directory already is on the disk. */
+static void take_in(const char *dir) {
+  char path[512];
+  DIR *d = opendir(dir);
+  for (struct dirent *e; d && (e = readdir(d));) {
+    if (e->d_name[0] == '.') continue;
+    assert_in_range(snprintf(path, sizeof path, "%s/%s", dir, e->d_name), 1, NAME_ROOM - 1);
+    if (e->d_type == DT_DIR) {
+      take_in(path);
+      continue;
+    }
+    size_t size;
+    char *bytes = api_bytes(path, &size);
+    int file = add_file(path);
+    blob_put(&disk.file[file].now, 0, bytes, size);
+    blob_put(&disk.file[file].synced, 0, bytes, size);
+    free(bytes);
+  }
+  if (d) closedir(d);
+}
+
 static void replay(const verb *v) {
   for (int i = 0; i < disk.files; i++) free(disk.file[i].now.bytes), free(disk.file[i].synced.bytes);
   disk.files = disk.nows = disk.synceds = 0;
@@ -501,16 +667,24 @@ static void replay(const verb *v) {
   if (v->before) v->before();
   disk.product = product_of(v);
   disk.old = (blob){0};
-  if (v->product) { /* an older file in its place */
+  disk.kept = NULL;
+  if (v->before == half_run) {
+    static char last_st[192];
+    snprintf(last_st, sizeof last_st, "%.150s/last.st", run);
+    disk.kept = last_st;
+    take_in(run);
+  }
+  if (v->before == half_study) take_in(study), disk.kept = v->product;
+  if (v->product && !v->resumes) { /* an older file in its place */
     static char old[] = "what was there before";
     disk.old = (blob){old, sizeof old};
     poison_write(v->product, old, sizeof old);
     int file = add_file(v->product);
     blob_put(&disk.file[file].now, 0, old, sizeof old);
     blob_put(&disk.file[file].synced, 0, old, sizeof old);
-    memcpy(disk.synced, disk.now, sizeof disk.now);
-    disk.synceds = disk.nows;
   }
+  memcpy(disk.synced, disk.now, sizeof disk.now);
+  disk.synceds = disk.nows;
   int64_t before = disk.prefixes;
   faults.note = follow, faults.at = 0, faults.on = 1;
   dkho_status s = v->call();
@@ -526,9 +700,14 @@ static void replay(const verb *v) {
 static void test_power_loss(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-    if (!product_of(&verbs[i]) || verbs[i].before == half_run) continue;
+    if (!product_of(&verbs[i])) continue;
     replay(&verbs[i]);
-    no_run();
+    no_run(), no_sweep(), no_plots();
+    scratch_walk(w.out, 1);
+  }
+  for (size_t i = 0; i < sizeof long_verbs / sizeof *long_verbs; i++) {
+    replay(&long_verbs[i]);
+    no_study();
     scratch_walk(w.out, 1);
   }
   for (int i = 0; i < disk.files; i++) free(disk.file[i].now.bytes), free(disk.file[i].synced.bytes);

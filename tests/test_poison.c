@@ -2,6 +2,8 @@
  * that meets it, and nothing is written. */
 #include "poison.h"
 
+#include "nn/optim.h"
+
 #include <math.h>
 
 static world w;
@@ -135,8 +137,54 @@ static int each_tensor(const char *path, const char *skip, void (*call)(const ch
   return count;
 }
 
+static int count_of(const char *path, const char *tensor) {
+  st_file *f;
+  FINE(st_open(&f, path));
+  const st_tensor *t = st_find(f, tensor);
+  assert_non_null(t);
+  int count = (int)t->count;
+  st_close(f);
+  return count;
+}
+
 static char source[128];
 static int injected;
+
+/* Coordinates in the plane: every number of every so many vertices, in the data set and in the model file. */
+static void test_coordinates(void **state) {
+  (void)state;
+  static const double wrong[] = {NAN, INFINITY, -INFINITY};
+  static const char *const printed[] = {"nan", "inf", "-inf"};
+  char best[128], words[160], out[128];
+  const char *const from[] = {w.data, scratch_path(best, w.run, "best.st")};
+  injected = 0;
+  for (int file = 0; file < 2; file++) {
+    int count = count_of(from[file], "c0/x");
+    for (int at = 0; at < count; at += at == 0 ? 1 : 1 + count / 60) {
+      int how = injected++ % 3;
+      dkho_dataset *d = NULL;
+      dkho_model *m = NULL;
+      poison(from[file], bad, "c0/x", at, wrong[how]);
+      snprintf(words, sizeof words, "bad.st: c0/x: vertex %d: coordinate %s is not finite", at / 2, printed[how]);
+      REFUSED(DKHO_E_FORMAT, file ? dkho_model_load(&m, bad) : dkho_dataset_open(&d, bad), words);
+      assert_true(!d && !m);
+    }
+  }
+  /* nothing is written by those who open it */
+  poison(w.data, bad, "c0/x", 5, NAN);
+  dkho_model *m;
+  dkho_train_options o = api_options();
+  o.target = "q";
+  FINE(dkho_model_load(&m, w.run));
+  REFUSED(DKHO_E_FORMAT, dkho_predict_file(m, bad, NULL, scratch_path(out, w.out, "p.st"), 0, 2, 0), "c0/x: vertex 2");
+  REFUSED(DKHO_E_FORMAT, dkho_train(bad, scratch_path(out, w.out, "run"), &o), "c0/x: vertex 2");
+  assert_int_equal(scratch_count(w.out), 0);
+  dkho_model_free(m);
+  assert_true(injected > 100);
+  print_message("%d coordinates of data sets and models, all refused by file, field and vertex\n", injected);
+}
+
+static int last_vertex; /* of the complex */
 
 /* Refused by name whatever stands in for the number, first and last element. */
 static void load_poisoned(const char *tensor, int64_t count) {
@@ -146,7 +194,8 @@ static void load_poisoned(const char *tensor, int64_t count) {
     dkho_model *m;
     poison(source, bad, tensor, i ? count - 1 : 0, wrong[injected % 3]);
     snprintf(words, sizeof words, "bad.st: %s: element %lld is not finite", tensor, (long long)(i ? count - 1 : 0));
-    if (strcmp(tensor, "c0/x") == 0) snprintf(words, sizeof words, "bad.st");
+    if (strcmp(tensor, "c0/x") == 0)
+      snprintf(words, sizeof words, "bad.st: c0/x: vertex %d: coordinate", i ? last_vertex : 0);
     assert_int_not_equal(dkho_model_load(&m, bad), DKHO_OK);
     assert_null(m);
     if (!strstr(dkho_error(), words)) fail_msg("%s: '%s' does not say '%s'", tensor, dkho_error(), words);
@@ -159,6 +208,7 @@ static void test_model_file(void **state) {
   (void)state;
   scratch_path(source, w.run, "best.st");
   injected = 0;
+  last_vertex = count_of(source, "c0/x") / 2 - 1;
   each_tensor(source, "c0/harmonic0", load_poisoned); /* of a degree that this model does not use */
   assert_true(injected > 200);
   print_message("%d numbers of a model file, all refused by name\n", injected);
@@ -222,6 +272,150 @@ static void test_checkpoint(void **state) {
   print_message("%d numbers of checkpoints, all refused by name\n", injected);
 }
 
+/* ---- gradients ---- */
+
+/* An optimiser on two matrices, one too thin for it, and a vector, some steps old. */
+typedef struct stepper {
+  params *p;
+  optim *o;
+  real *value, *g;
+} stepper;
+
+static void draw_gradient(const stepper *b, uint64_t step) {
+  for (int64_t i = 0; i < b->p->size; i++) b->g[i] = (real)sin((double)(i + 1) * (double)(step + 1));
+}
+
+static void open_stepper(stepper *b, optim_kind kind) {
+  static const int64_t shape[3][2] = {{9, 14}, {16, 8}, {9, 3}};
+  static const char *const names[] = {"wide", "tall", "thin"};
+  optim_config c = optim_defaults(kind);
+  c.decay = 0.1, c.ema = 0.9, c.refresh = 2;
+  FINE(params_create(&b->p));
+  for (int i = 0; i < 3; i++) params_add(b->p, names[i], 2, shape[i], INIT_NORMAL, 1);
+  params_add_vector(b->p, "vector", 7, INIT_NORMAL, 1);
+  FINE(params_layout(b->p));
+  FINE(params_slab(b->p, &b->value));
+  FINE(params_slab(b->p, &b->g));
+  params_init(b->p, 3, b->value);
+  FINE(optim_create(&b->o, b->p, &c, b->value, NULL));
+  for (uint64_t step = 0; step < 3; step++) {
+    draw_gradient(b, step);
+    FINE(optim_step(b->o, 0.01, b->value, b->g, NULL));
+  }
+}
+
+/* Weights, moments, average, covariances and bases, and the number of steps. */
+static double *state_of(const stepper *b, size_t *count) {
+  const real *slab[] = {b->value, b->o->m, b->o->v, b->o->average};
+  double *all = malloc(1 << 20), *at = all;
+  assert_non_null(all);
+  for (int i = 0; i < 4; i++)
+    for (int64_t j = 0; j < b->p->size; j++) *at++ = (double)slab[i][j];
+  for (int i = 0; b->o->sides && i < b->p->count; i++)
+    for (int k = 0; k < 2; k++) {
+      int64_t n = b->p->list[i].shape[1 - k];
+      for (int64_t j = 0; b->o->sides[i].cover[k] && j < n * n; j++)
+        *at++ = b->o->sides[i].cover[k][j], *at++ = b->o->sides[i].basis[k][j];
+    }
+  *at++ = (double)b->o->step;
+  *count = (size_t)(at - all);
+  return all;
+}
+
+static void step_poisoned(stepper *b, const param *q, int64_t at, double wrong) {
+  size_t n, m;
+  char words[96];
+  double *before = state_of(b, &n);
+  draw_gradient(b, 9);
+  b->g[q->offset + at] = (real)wrong;
+  snprintf(words, sizeof words, "gradient of %s is not finite", q->name);
+  REFUSED(DKHO_E_NONFINITE, optim_step(b->o, 0.01, b->value, b->g, NULL), words);
+  double *after = state_of(b, &m);
+  assert_true(n == m && memcmp(before, after, n * sizeof *before) == 0);
+  free(before), free(after);
+  injected++;
+}
+
+/* Every element of every tensor's gradient: the step names the tensor and touches nothing; so the next good step is as if it had not
+ * been. */
+static void test_gradients(void **state) {
+  (void)state;
+  static const double wrong[] = {NAN, INFINITY, -INFINITY};
+  injected = 0;
+  for (optim_kind kind = OPTIM_ADAMW; kind < OPTIM_KINDS; kind++) {
+    stepper b, undisturbed;
+    size_t n, m;
+    open_stepper(&b, kind), open_stepper(&undisturbed, kind);
+    for (int i = 0; i < b.p->count; i++)
+      for (int64_t j = 0; j < b.p->list[i].count; j++) step_poisoned(&b, &b.p->list[i], j, wrong[injected % 3]);
+    stepper *const both[] = {&b, &undisturbed};
+    for (int i = 0; i < 2; i++) {
+      draw_gradient(both[i], 10);
+      FINE(optim_step(both[i]->o, 0.01, both[i]->value, both[i]->g, NULL));
+    }
+    double *x = state_of(&b, &n), *y = state_of(&undisturbed, &m);
+    assert_true(n == m && memcmp(x, y, n * sizeof *x) == 0);
+    free(x), free(y);
+    for (int i = 0; i < 2; i++)
+      optim_free(both[i]->o), mem_free(both[i]->value), mem_free(both[i]->g), params_free(both[i]->p);
+  }
+  assert_true(injected > 500);
+  print_message("%d gradients, each refused by name in its step, weights and moments as before\n", injected);
+}
+
+/* A tensor of the checkpoint's weights so large, though finite, that what follows is not: the run ends in the step (or validation) that meets it,
+ * which it names, and the checkpoint stays as it was. */
+static void resume_overflowing(const char *tensor, int64_t count) {
+  char last[128], best[128];
+  size_t size, again;
+  (void)count;
+  if (strncmp(tensor, "w/", 2) != 0) return;
+  poison_set(source, scratch_path(last, w.file, "last.st"), tensor, 0, 3e38, 1);
+  char *before = api_bytes(last, &size);
+  dkho_status s = dkho_train_resume(w.file, NULL, NULL);
+  scratch_path(best, w.file, "result.json");
+  if (s == DKHO_OK) { /* a norm, or a bounded function, stands behind it */
+    unlink(best), free(before);
+    return;
+  }
+  assert_int_equal(s, DKHO_E_NONFINITE);
+  if (!strstr(dkho_error(), "epoch 2, step")) fail_msg("%s: '%s'", tensor, dkho_error());
+  if (!strstr(dkho_error(), "gradient of ") && !strstr(dkho_error(), "loss of"))
+    fail_msg("%s: '%s'", tensor, dkho_error());
+  char *after = api_bytes(last, &again);
+  assert_true(size == again && memcmp(before, after, size) == 0);
+  assert_false(file_exists(best));
+  free(before), free(after);
+  injected++;
+}
+
+static int stop_in_second(void *user) {
+  return ++*(int *)user > 2;
+}
+
+static void test_overflow(void **state) {
+  (void)state;
+  static const char *const optimizer[] = {"adamw", "muon", "soap"};
+  for (int i = 0; i < 3; i++) {
+    dkho_train_options o = api_options();
+    int polls = 0;
+    char last[128], copy[128];
+    size_t size;
+    injected = 0;
+    o.target = "q", o.optimizer = optimizer[i], o.stop = stop_in_second, o.stop_user = &polls;
+    REFUSED(DKHO_E_STOPPED, dkho_train(w.data, w.file, &o), "the checkpoint is written");
+    char *bytes = api_bytes(scratch_path(last, w.file, "last.st"), &size);
+    poison_write(scratch_path(copy, w.dir, "last.st"), bytes, size);
+    free(bytes);
+    strcpy(source, copy);
+    each_tensor(source, NULL, resume_overflowing);
+    print_message("%s: %d tensors of weights that overflow, each met in its step\n", optimizer[i], injected);
+    assert_true(injected > 5);
+    api_remove(w.file);
+    scratch_walk(w.out, 1);
+  }
+}
+
 /* Numbers of an absurd size in what a data set keeps beside its samples: refused on opening, a basis because it is none. */
 static void open_absurd(const char *tensor, int64_t count) {
   dkho_dataset *d;
@@ -279,6 +473,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_predict_inputs), cmocka_unit_test(test_predict_output),
                                      cmocka_unit_test(test_references),     cmocka_unit_test(test_model_file),
                                      cmocka_unit_test(test_checkpoint),     cmocka_unit_test(test_seal),
-                                     cmocka_unit_test(test_data_proven)};
+                                     cmocka_unit_test(test_data_proven),    cmocka_unit_test(test_coordinates),
+                                     cmocka_unit_test(test_gradients),      cmocka_unit_test(test_overflow)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -150,6 +150,7 @@ dkho_status cx_get(cx **out, const st_file *f, const char *prefix) {
   int gdim = x->shape[1] > INT32_MAX ? INT32_MAX : (int)x->shape[1];
   int64_t n0 = x->shape[0] > INT32_MAX ? -1 : (int64_t)x->shape[0];
   dkho_status s = cx_start(&c, gdim, n0, x->data, dim);
+  if (s == DKHO_E_INPUT) return fail_prefix(DKHO_E_FORMAT, "%s: %s", st_path(f), name);
   if (s == DKHO_OK) s = read_lists(c, f, prefix);
   if (s == DKHO_OK) s = cx_assemble(c);
   /* what the complex itself finds wrong does not name the file */
