@@ -480,12 +480,43 @@ static void test_generic(void **state) {
   }
 }
 
+/* Heat of a field of three channels is the heat of each; on meshes whose vertices fill the slices of the evaluation, and not. */
+static void test_wide_heat(void **state) {
+  (void)state;
+  enum { CH = 3, STEPS = 2 };
+  static const data_field fields[] = {FIXED("S", 0, CH)};
+  static const feat_row rows[] = {{"wide", 0, FEAT_NATIVE, "heat(S, 0.02, 1, 3)"},
+                                  {"first", 0, FEAT_NATIVE, "heat(columns(S, 0, 1), 0.02, 1, 3)"},
+                                  {"second", 0, FEAT_NATIVE, "heat(columns(S, 1, 1), 0.02, 1, 3)"},
+                                  {"third", 0, FEAT_NATIVE, "heat(columns(S, 2, 1), 0.02, 1, 3)"}};
+  const feat_table table = {.rows = 4, .row = rows};
+  for (int side = 3; side <= 7; side++) {
+    cx *c = square(side);
+    int64_t n = c->n[0];
+    bench b = {.table = table, .fields = 1, .field = fields, .c = c};
+    assert_non_null(MEM_NEW(b.array[0], n * CH));
+    rng noises = rng_open(9, RNG_TEST, (uint64_t)side);
+    for (int64_t i = 0; i < n * CH; i++) b.array[0][i] = rng_range(&noises, -1, 1);
+    run r = run_make(&b, FEAT_NATIVE, 1);
+    assert_int_equal(features_width(r.f, 0), 2 * CH * STEPS);
+    eval(&r, NULL);
+    for (int64_t i = 0; i < n; i++)
+      for (int q = 0; q < CH; q++)
+        for (int h = 0; h < STEPS; h++) {
+          const real *x = r.out[0] + i * 2 * CH * STEPS;
+          assert_true(x[h * CH + q] == x[CH * STEPS + q * STEPS + h]);
+        }
+    run_free(&r);
+    bench_free(&b);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_widths),    cmocka_unit_test(test_darcy_values), cmocka_unit_test(test_torus_values),
       cmocka_unit_test(test_floors),    cmocka_unit_test(test_linearity),    cmocka_unit_test(test_readers),
       cmocka_unit_test(test_exactness), cmocka_unit_test(test_compact),      cmocka_unit_test(test_classes),
       cmocka_unit_test(test_refusals),  cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_summary_refusals),
-      cmocka_unit_test(test_no_memory), cmocka_unit_test(test_generic)};
+      cmocka_unit_test(test_no_memory), cmocka_unit_test(test_generic),      cmocka_unit_test(test_wide_heat)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
