@@ -7,7 +7,7 @@
 #   tools/fuzz.sh --total                executions of each target in FUZZ_LOG
 set -euo pipefail
 cd "$(dirname "$0")/.."
-log=${FUZZ_LOG:-results/fuzz.json} build=build/fuzz
+log=${FUZZ_LOG:-results/fuzz.json} build=build/fuzz commit=$(git rev-parse --short HEAD)
 mode=run seconds=60
 case ${1:-} in
   --minimise|--total) mode=${1#--}; shift ;;
@@ -59,6 +59,6 @@ for name in "${names[@]}"; do
     exit 1
   fi
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$name.log")
-  tools/fuzz_log.py "$log" "$name" "${runs:-0}" "$seconds" "$(ls "$found" | wc -l)"
+  FUZZ_COMMIT=$commit tools/fuzz_log.py "$log" "$name" "${runs:-0}" "$seconds" "$(ls "$found" | wc -l)"
   echo "fuzz: $name: ${runs:-0} runs"
 done

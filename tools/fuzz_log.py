@@ -20,7 +20,7 @@ def main():
     path, run = sys.argv[1], sys.argv[2:]
     book = json.load(open(path)) if os.path.exists(path) else {"log": []}
     if run:
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+        commit = os.environ.get("FUZZ_COMMIT") or subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
         book["log"].append({"date": str(datetime.date.today()), "commit": commit, "target": run[0], "executions": int(run[1]),
                             "seconds": int(run[2]), "inputs": int(run[3])})
         book["total"] = total(book["log"])

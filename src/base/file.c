@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_BUFFER = 1 << 20, TEMP_TRIES = 10000 };
+enum { FILE_BUFFER = 1 << 18, TEMP_TRIES = 10000 };
 
 static dkho_status fail_io(const char *what, const char *path) {
   return fail(DKHO_E_IO, "%s: cannot %s: %s", path, what, strerror(errno));
