@@ -80,6 +80,11 @@ static void add_text(char out[NAME_ROOM], const char *text) {
     used += (size_t)snprintf(out + used, 4, *c <= ' ' || strchr("/%,\177", *c) ? "%%%02X" : "%c", *c);
 }
 
+static void add_mark(char out[NAME_ROOM], char mark) {
+  size_t used = strlen(out);
+  if (used + 1 < NAME_ROOM) out[used] = mark, out[used + 1] = 0;
+}
+
 /* "target=q,seed=3"; the checks of open_sweep keep it short enough. */
 static void name_of(const sweep *s, int64_t job, char out[NAME_ROOM]) {
   const char *key;
@@ -88,9 +93,9 @@ static void name_of(const sweep *s, int64_t job, char out[NAME_ROOM]) {
   json_object_foreach(s->over, key, list) {
     char text[TEXT_ROOM];
     text_of(value_of(s, key, job), text, sizeof text);
-    if (out[0]) strcat(out, ",");
+    if (out[0]) add_mark(out, ',');
     add_text(out, key);
-    strcat(out, "=");
+    add_mark(out, '=');
     add_text(out, text);
   }
 }
@@ -341,7 +346,7 @@ static int write_slurm(const sweep *s, const char *script, int64_t tasks, int fo
 
 static int train_all(sweep *s) {
   int worst = EXIT_DONE;
-  int64_t finished;
+  int64_t finished = 0;
   mkdir(s->dir, 0777);
   stop_watch();
   for (int64_t job = s->part; job < s->jobs; job += s->parts) {
@@ -358,7 +363,7 @@ static int train_all(sweep *s) {
 static int run_sweep(int argc, char **argv) {
   const char *dir = NULL, *slurm = NULL;
   char own[PATH_ROOM];
-  int64_t tasks = 1, part = 0, finished;
+  int64_t tasks = 1, part = 0, finished = 0;
   int table = 0;
   const opt opts[] = {
       {"-o", OPT_TEXT, &dir, "DIR", "folder of the runs"},

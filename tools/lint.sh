@@ -26,7 +26,7 @@ exports() {
 tidy() {
   configure || return 1
   local stamps=build/lint state file list=() mpi=
-  grep -q '/mpi/module.c' build/release/compile_commands.json && mpi=mpi/module.c # where MPI is installed
+  grep -q '/mpi/module.c' build/release/compile_commands.json && mpi=mpi/*.c # where MPI is installed
   mkdir -p "$stamps"
   state=$(cat .clang-tidy build/release/compile_commands.json include/*.h src/*/*.h src/*/*/*.h cli/*.h 2>/dev/null | sha256sum)
   for file in ${TIDY_FILES:-src/*/*.c src/model/*/*.c cli/*.c $mpi}; do
