@@ -45,7 +45,7 @@ TESTS = [
     (r"src/problem/(hts|wires|critical)", "t_problem_draw t_problem_hts t_problem_coarse t_problem_driver sh_oracle"),
     (r"src/problem/magnetostatics", "t_problem_magnetostatics t_problem_draw t_problem_driver sh_oracle"),
     (r"src/problem/coarse", "t_problem_coarse t_problem_driver t_problem_hts"),
-    (r"src/problem/(closed|iron|lamination|wells)", "t_problem_draw t_problem_closed t_problem_start t_problem_coarse t_problem_driver sh_oracle"),
+    (r"src/problem/(closed|iron|lamination|wells|subsonic)", "t_problem_draw t_problem_closed t_problem_start t_problem_coarse t_problem_driver sh_oracle"),
     (r"src/problem/locate", "t_problem_locate t_problem_coarse"),
     (r"src/problem/", "t_problem_draw t_problem_maxwell t_problem_more t_problem_closed t_problem_waves t_problem_elasticity t_problem_darcy t_problem_torus t_problem_hts "
                       "t_problem_coarse t_problem_magnetostatics t_problem_start t_problem_cavity t_problem_flow t_problem_locate t_problem_driver sh_oracle"),
