@@ -93,7 +93,7 @@ typedef struct tally {
 } tally;
 
 static void fail_one(int64_t at, int error, tally *t) {
-  char said[512], name[16];
+  char said[512], name[24];
   faults.at = at, faults.error = error, faults.calls = 0, faults.hit = -1, faults.on = 1;
   dkho_status s = make_together("darcy", RANKS, said);
   faults.on = 0;
