@@ -270,6 +270,17 @@ static json_t *result_of(const sweep *s, const char *name, int *broken) {
   return NULL;
 }
 
+/* A cell of a .csv, in quotes where it needs them. */
+static void print_cell(const char *text, FILE *f) {
+  if (!strpbrk(text, ",\"\n\r")) {
+    fputs(text, f);
+    return;
+  }
+  fputc('"', f);
+  for (const char *c = text; *c; c++) fputs((const char[]){*c, *c == '"' ? '"' : 0, 0}, f);
+  fputc('"', f);
+}
+
 /* One line for every finished run: its settings, parameters, validation and test error, seconds. */
 static int print_sweep_table(const sweep *s, FILE *f, int64_t *finished) {
   const char *key;
@@ -285,7 +296,8 @@ static int print_sweep_table(const sweep *s, FILE *f, int64_t *finished) {
     if (!r) continue;
     json_object_foreach(s->over, key, list) {
       text_of(value_of(s, key, job), text, sizeof text);
-      fprintf(f, "%s,", text);
+      print_cell(text, f);
+      fputc(',', f);
     }
     const json_t *test = json_object_get(json_object_get(json_object_get(r, "test"), "metrics"), "rel_l2");
     fprintf(f, "%lld,%.9g,%.9g,%.1f\n", (long long)json_integer_value(json_object_get(r, "parameters")),

@@ -17,6 +17,11 @@ echo '{"data": "data.st", "fixed": {"epochs": 1, "target": "q", "from": "alone"}
 "$dkho" sweep f.json --threads 1 --quiet >/dev/null 2>&1
 "$dkho" train --data data.st --target q --seed 2 --epochs 1 --from alone --threads 1 -o further --quiet >/dev/null
 cmp further/best.st f/seed=2/best.st
+# cells of the table with commas and quotes stand in quotes
+ln -s alone 'a,"b'
+echo '{"data": "data.st", "fixed": {"epochs": 1, "target": "q"}, "over": {"from": ["a,\"b"]}}' >q.json
+"$dkho" sweep q.json --threads 1 --quiet >/dev/null 2>&1
+grep -q '^"a,""b",[0-9]*,' q/table.csv
 # in parts, one of them begun again
 for part in 1 0; do "$dkho" sweep s.json -o parts --threads 1 --tasks 2 --part $part --quiet >/dev/null 2>&1; done
 rm parts/target=p,seed=1/result.json
