@@ -592,12 +592,13 @@ def pytorch(results):
 
 def baselines(results):
     """Training of the other models, ours against their PyTorch twins."""
-    rows = []
+    rows, two = [], results.files["speed"]["baselines"]["two_threads"]["torus"]
     for name, r in results.files["speed"]["baselines"]["torus"].items():
         times = [f"{r['pytorch_ms']:.1f} / {r['ms']:.1f}", f"{r['pytorch_ms'] / r['ms']:.1f}"] if "pytorch_ms" in r else ["–", "–"]
         room = [f"{r['pytorch_mb']:.0f} / {r['mb']:.0f}", f"{r['pytorch_mb'] / r['mb']:.1f}"] if "pytorch_mb" in r else ["–", "–"]
-        rows.append([name] + times + room + [f"{100 * r['share']:.0f} %" if r["share"] > 0.05 else f"{100 * r['share']:.1f} %"])
-    return table(["model", "ms per sample: PyTorch / ours", "ratio", "MB: PyTorch / ours", "ratio", "share of peak"], rows)
+        clock = f"{two[name]['pytorch_ms'] / two[name]['ms']:.1f}" if name in two else "–"
+        rows.append([name] + times + [clock] + room + [f"{100 * r['share']:.0f} %" if r["share"] > 0.05 else f"{100 * r['share']:.1f} %"])
+    return table(["model", "ms per sample: PyTorch / ours", "ratio", "ratio, two threads", "MB: PyTorch / ours", "ratio", "share of peak"], rows)
 
 
 ORDERS = {"encoding": ("Σ N_k d_k h + N h²", "N h"), "conditioning maps, one evaluation": ("N h c", "N c"),
